@@ -1,0 +1,66 @@
+"""graphc: a declared computation graph, its derivatives, and what people do with them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# name -> (module, name there); loaded on first use, so that `import graphc` costs next to nothing
+_PUBLIC: dict[str, tuple[str, str]] = {
+    "Graph": ("graphs", "Graph"),
+    "GraphcError": ("errors", "GraphcError"),
+    "KinkWarning": ("errors", "KinkWarning"),
+    "NotFiniteWarning": ("errors", "NotFiniteWarning"),
+    "parse": ("graphs", "parse"),
+    "load": ("graphs", "load"),
+    "from_sympy": ("interchange", "from_sympy"),
+    "from_edges": ("interchange", "from_edges"),
+    "from_networkx": ("interchange", "from_networkx"),
+    "graph": ("trace", "graph"),
+    "name": ("trace", "name"),
+    "const": ("trace", "const"),
+    "declare": ("functions", "declare"),
+    "sum": ("functions", "sum_of"),
+    "prod": ("functions", "product_of"),
+    "mean": ("functions", "mean_of"),
+    "max": ("functions", "maximum"),
+    "min": ("functions", "minimum"),
+    "abs": ("functions", "abs_"),
+}
+_FUNCTIONS = ["exp", "log", "log1p", "expm1", "sqrt", "square", "sign", "heaviside", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sigmoid", "softplus", "log_sigmoid", "logaddexp", "relu", "leaky_relu", "elu", "selu", "silu", "gelu", "erf", "hardtanh", "clip", "maximum", "minimum", "where", "stop"]
+_PUBLIC.update({name: ("functions", name) for name in _FUNCTIONS})
+
+__all__ = sorted([*_PUBLIC, "__version__"])  # names are resolved by __getattr__
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        from .errors import nearest
+
+        raise AttributeError(f"graphc has no name {name!r}{nearest(name, _PUBLIC)}")
+    module, there = _PUBLIC[name]
+    value = getattr(import_module(f".{module}", __name__), there)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from .errors import GraphcError as GraphcError
+    from .errors import KinkWarning as KinkWarning
+    from .errors import NotFiniteWarning as NotFiniteWarning
+    from .functions import declare as declare
+    from .graphs import Graph as Graph
+    from .graphs import load as load
+    from .graphs import parse as parse
+    from .interchange import from_edges as from_edges
+    from .interchange import from_networkx as from_networkx
+    from .interchange import from_sympy as from_sympy
+    from .trace import const as const
+    from .trace import graph as graph
+    from .trace import name as name

@@ -1,0 +1,534 @@
+"""Numbers: the algebra of exact numbers, 50-digit numbers and floats, told apart value by value.
+
+Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value, which
+decides signs and takes over once the expression is too large to be worth keeping. A float anywhere
+makes what depends on it float. A value that does not exist is `Undefined`, with the reason, and is an
+error only if a result needs it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, reduce
+from typing import Any
+from weakref import WeakValueDictionary
+
+import mpmath
+import numpy as np
+
+from .errors import GraphcError
+from .functions import FUNCTIONS, Function
+from .rules import formula
+from .value import COMPARISONS
+
+SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
+KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
+KEPT_NESTING = 5  # functions within functions: SymPy's time doubles with each
+KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number too
+SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
+DIGITS = 30
+ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
+LARGEST_EXPONENT = 1e9
+
+_working = mpmath.MPContext()
+_working.dps = 50
+_interned: WeakValueDictionary[Any, Exact] = WeakValueDictionary()
+
+
+class Exact:
+    """An irrational exact number: the operations that made it, and its value to 50 digits.
+
+    Equal operations on the same numbers are one object. The SymPy expression is built when it is
+    asked for: building it for every intermediate value would cost a thousand times more.
+    """
+
+    __slots__ = ("__weakref__", "_expression", "args", "digits", "nesting", "op", "settings")
+
+    def __init__(
+        self,
+        op: str,
+        args: tuple[Any, ...],
+        settings: dict[str, Any],
+        digits: Any,
+        expression: Any = None,
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.settings = settings
+        self.digits = digits
+        self.nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
+        self.nesting += op not in FLOAT_ARITHMETIC and op != "power"
+        self._expression = expression
+
+    @property
+    def expression(self) -> Any:
+        """The value as a SymPy expression; the recursion is bounded by KEPT_OPERATIONS."""
+        if self._expression is None:
+            from .symbols import exact_apply
+
+            parts = [as_expression(arg) for arg in self.args]
+            self._expression = exact_apply(self.op, parts, self.settings)
+        return self._expression
+
+    def size(self) -> int:
+        """The number of distinct operations, counted up to the limit that matters."""
+        seen: set[int] = set()
+        stack: list[Any] = [self]
+        while stack and len(seen) <= KEPT_OPERATIONS:
+            here = stack.pop()
+            if type(here) is Exact and id(here) not in seen:
+                seen.add(id(here))
+                stack.extend(here.args)
+        return len(seen)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A value that is not a finite real number, and why."""
+
+    reason: str
+
+
+EXACT, DIGITAL, FLOAT = 0, 1, 2
+_RANKS: dict[type, int] = {
+    int: EXACT,
+    Fraction: EXACT,
+    Exact: EXACT,
+    bool: EXACT,
+    float: FLOAT,
+    np.float64: FLOAT,
+    np.ndarray: FLOAT,
+    np.bool_: FLOAT,
+}
+
+
+def _rank(value: Any) -> int:
+    rank = _RANKS.get(type(value))
+    if rank is None:
+        rank = DIGITAL if hasattr(value, "_mpf_") else FLOAT
+    return rank
+
+
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name) for name in COMPARISONS
+}
+FLOAT_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "pow": operator.pow,
+    "identity": lambda x: x,
+    "stop": lambda x: x,
+    **RELATIONS,
+}
+
+
+class Numbers:
+    """The algebra of numbers."""
+
+    def constant(self, value: Any) -> Any:
+        return value if type(value) in (int, Fraction, float) else from_user(value)
+
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        """The value of a function of the table on numbers."""
+        if op == "where":
+            return self._where(*args)
+        for arg in args:
+            if type(arg) is Undefined:
+                return arg
+        if op in ("taken", "untaken"):
+            return _gate(args[0], op == "taken")
+        rank = max(map(_rank, args), default=EXACT)
+        if rank == FLOAT:
+            return self._float(op, [as_float(arg) for arg in args], settings)
+        try:
+            if rank == DIGITAL:
+                result = self._digital(op, args, settings)
+            else:
+                result = self._exact(op, args, settings)
+        except (ZeroDivisionError, ValueError, OverflowError):
+            result = None
+        if result is None:
+            return Undefined(f"{op}({', '.join(map(brief, args))})")
+        return result
+
+    def _where(self, condition: Any, taken: Any, other: Any) -> Any:
+        if isinstance(condition, np.ndarray):
+            return np.where(condition, as_float(taken), as_float(other))
+        return condition if type(condition) is Undefined else taken if condition else other
+
+    # Floats: NumPy's functions, on scalars and arrays alike.
+
+    def _float(self, op: str, args: list[Any], settings: dict[str, Any]) -> Any:
+        with np.errstate(all="ignore"):
+            direct = FLOAT_ARITHMETIC.get(op)
+            if direct is not None:
+                return direct(*args)
+            if op == "power":
+                return args[0] ** _float_exponent(settings["exponent"])
+            native = FUNCTIONS[op].native
+            if "numpy" in native:
+                function = getattr(np, native["numpy"])
+                return function(*args) if len(args) == 1 else reduce(function, args)
+            if "math" in native:
+                return np.float64(_vectorised(native["math"])(args[0]))[()]
+            return self._composed(op, args, settings, exact=False)
+
+    def _composed(self, op: str, args: Sequence[Any], settings: dict[str, Any], exact: bool) -> Any:
+        template = formula(op, len(args), settings, exact)
+        assert template is not None, op  # every record has a formula or is primitive
+        return template.run(self, args)
+
+    # 50-digit numbers, and mpmath numbers of the user's own precision.
+
+    def _digital(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        context = next(arg.context for arg in args if hasattr(arg, "_mpf_"))
+        return self._digits(op, [as_digits(arg, context) for arg in args], settings, context)
+
+    def _digits(self, op: str, args: list[Any], settings: dict[str, Any], context: Any) -> Any:
+        chosen = _piecewise(op, args)
+        if chosen is not None:
+            return chosen
+        if op in FLOAT_ARITHMETIC:
+            if op == "pow":
+                return _real(_digital_power(args[0], args[1], context))
+            return FLOAT_ARITHMETIC[op](*args)
+        if op == "power":
+            exponent = settings["exponent"]
+            return _real(_digital_power(args[0], as_digits(exponent, context), context))
+        if op == "pi":
+            return +context.pi
+        native = FUNCTIONS[op].native.get("mpmath")
+        if native is None:
+            return self._composed(op, args, settings, exact=False)
+        if op in ("exp", "expm1", "sinh", "cosh") and abs(args[0]) > LARGEST_EXPONENT:
+            return context.mpf(0) if op == "exp" and args[0] < 0 else None
+        return _real(getattr(context, native)(*args))
+
+    # Exact numbers: fractions where possible, else an expression with its digits.
+
+    def _exact(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        if op in ("identity", "stop"):
+            return args[0]
+        chosen = _piecewise(op, args)
+        if chosen is not None:
+            return chosen
+        if all(type(arg) is not Exact for arg in args):
+            direct = _rational(op, args, settings)
+            if direct is not None:
+                return direct
+        record = FUNCTIONS[op]
+        if record.formula is not None:
+            return self._composed(op, args, settings, exact=True)
+        trivial = _trivial(op, args)
+        if trivial is not None:
+            return trivial
+        return _operation(self, op, tuple(args), settings)
+
+
+def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    """A new exact number; a fraction if it is one, its digits if it holds too many operations."""
+    key = (op, *(id(arg) if type(arg) is Exact else arg for arg in args), *settings.values())
+    known = _interned.get(key)
+    if known is not None:
+        return known
+    digits = numbers._digits(op, [as_digits(arg, _working) for arg in args], settings, _working)
+    if digits is None or (op == "power" and isinstance(settings["exponent"], float)):
+        return digits
+    value = Exact(op, args, settings, digits)
+    size = value.size()
+    if size > KEPT_OPERATIONS or value.nesting > KEPT_NESTING:
+        return digits
+    if size <= SMALL:
+        expression = value.expression
+        if expression.is_Rational:
+            return Fraction(int(expression.p), int(expression.q))
+        if expression.is_finite is False:
+            return None
+    _interned[key] = value
+    return value
+
+
+def _trivial(op: str, args: Sequence[Any]) -> Any:
+    """Sums with 0 and products with 0 or 1, which need no new number."""
+    if op in ("add", "sub", "mul", "div"):
+        a, b = args
+        neutral = 1 if op in ("mul", "div") else 0
+        if type(b) is not Exact and b == neutral:
+            return a
+        if type(a) is not Exact and a == neutral and op in ("add", "mul"):
+            return b
+        if op in ("mul", "div") and type(a) is not Exact and a == 0 and type(b) is Exact:
+            return 0 if op == "mul" or sign_of(b) else None
+        if op == "mul" and type(b) is not Exact and b == 0:
+            return 0
+    return None
+
+
+def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """The result of arithmetic on fractions; None where it is not a fraction."""
+    if op in ("power", "pow"):
+        base = args[0]
+        exponent = settings["exponent"] if op == "power" else args[1]
+        if isinstance(exponent, Fraction) and exponent.denominator == 1:
+            exponent = exponent.numerator
+        if not isinstance(exponent, int):
+            return None
+        if base in (0, 1) or abs(exponent) * _bits(base) <= KEPT_BITS:
+            return Fraction(base) ** exponent
+        return _digital_power(as_digits(base, _working), exponent, _working)
+    if op not in ("add", "sub", "mul", "div", "neg"):
+        return None
+    if op == "div":
+        result = Fraction(args[0]) / args[1]
+    else:
+        result = FLOAT_ARITHMETIC[op](*args)
+    return result if _bits(result) <= KEPT_BITS else as_digits(result, _working)
+
+
+def _bits(number: Any) -> int:
+    if type(number) is int:
+        return number.bit_length()
+    return int(number.numerator.bit_length() + number.denominator.bit_length())
+
+
+def _digital_power(base: Any, exponent: Any, context: Any) -> Any:
+    base = context.convert(base)
+    if base == 0 and exponent < 0:
+        raise ZeroDivisionError
+    if base != 0 and abs(exponent * context.log(abs(base))) > LARGEST_EXPONENT:
+        return None
+    return context.power(base, exponent)
+
+
+def _float_exponent(exponent: Any) -> Any:
+    exponent = Fraction(exponent) if not isinstance(exponent, float) else exponent
+    if isinstance(exponent, Fraction) and exponent.denominator == 1:
+        return exponent.numerator if abs(exponent.numerator) < 1 << 31 else float(exponent)
+    return float(exponent)
+
+
+def _piecewise(op: str, args: Sequence[Any]) -> Any:
+    """Functions that only choose among their arguments; None for the others."""
+    if op in RELATIONS:
+        return RELATIONS[op](sign_of(_difference(*args)), 0)
+    if op == "abs":
+        return -args[0] if _rank(args[0]) and args[0] < 0 else _exact_abs(args[0])
+    if op == "sign":
+        return sign_of(args[0])
+    if op in ("maximum", "minimum"):
+        best = args[0]
+        for arg in args[1:]:
+            order = sign_of(_difference(arg, best))
+            if order > 0 if op == "maximum" else order < 0:
+                best = arg
+        return best
+    return None
+
+
+def _exact_abs(value: Any) -> Any:
+    return NUMBERS.apply("neg", (value,), {}) if sign_of(value) < 0 else value
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return NUMBERS.apply("sub", (a, b), {})
+
+
+def sign_of(value: Any) -> int:
+    """-1, 0 or 1."""
+    if type(value) is Undefined:
+        raise ValueError
+    if type(value) is not Exact:
+        return int(value > 0) - int(value < 0)
+    if abs(value.digits) > ZERO:
+        return 1 if value.digits > 0 else -1
+    if value.expression.equals(0) is not False:
+        return 0
+    return 1 if value.expression.evalf(DIGITS) > 0 else -1
+
+
+def _real(value: Any) -> Any:
+    """The value if it is a finite real number, else None."""
+    if hasattr(value, "_mpc_") or value is None:
+        return None
+    return value if mpmath.isfinite(value) else None
+
+
+def operations(expression: Any) -> int:
+    """The number of distinct operations in a SymPy expression."""
+    seen = set()
+    stack = [expression]
+    count = 0
+    while stack:
+        here = stack.pop()
+        if here in seen or not here.args:
+            continue
+        seen.add(here)
+        if here.is_Add or here.is_Mul:
+            count += len(here.args) - 1 - (here.is_Mul and here.args[0] == -1)
+        else:
+            count += 1
+        stack.extend(here.args)
+    return count
+
+
+@cache
+def _vectorised(name: str) -> Callable[..., Any]:
+    return np.vectorize(getattr(math, name), otypes=[np.float64])
+
+
+def _gate(condition: Any, wanted: bool) -> Any:
+    """1 where the branch is taken; no path (None) at a point where it is not."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition == wanted, 1.0, 0.0)
+    return 1 if bool(condition) == wanted else None
+
+
+# Conversions.
+
+
+def as_float(value: Any) -> Any:
+    """The value as a NumPy float or array."""
+    if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
+        return value
+    if type(value) is Undefined:
+        return np.float64(np.nan)
+    try:
+        return np.float64(float(value.digits if type(value) is Exact else value))
+    except OverflowError:
+        return np.float64(np.inf if value > 0 else -np.inf)
+
+
+def as_digits(value: Any, context: Any) -> Any:
+    """The value as an mpmath number of the context."""
+    if isinstance(value, bool):
+        return value
+    if type(value) is Exact:
+        value = value.digits
+    if isinstance(value, Fraction):
+        return context.mpf(value.numerator) / value.denominator
+    if hasattr(value, "_mpf_"):
+        return value if value.context is context else context.mpf(value._mpf_)
+    return context.mpf(value)
+
+
+def as_expression(value: Any) -> Any:
+    """The value as a SymPy expression."""
+    import sympy
+
+    if type(value) is Exact:
+        return value.expression
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    if isinstance(value, int):
+        return sympy.Integer(value)
+    if hasattr(value, "_mpf_"):
+        digits = DIGITS if value.context is _working else value.context.dps
+        return sympy.Float(value._mpf_, digits)
+    return sympy.Float(float(value))
+
+
+def brief(value: Any) -> str:
+    """A number in a few characters."""
+    if type(value) is Exact:
+        value = value.digits
+    if hasattr(value, "_mpf_"):
+        return str(mpmath.nstr(value, 6))
+    text = str(value)
+    return text if len(text) <= 20 else f"{float(value):.6g}"
+
+
+def from_user(value: Any, what: str = "the value") -> Any:
+    """A number, nested list or array that a user gave, as the algebra holds it."""
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return value
+    module = type(value).__module__.partition(".")[0]
+    if module == "sympy":
+        return _from_sympy(value, what)
+    if module == "mpmath" and hasattr(value, "_mpf_"):
+        if not mpmath.isfinite(value):
+            raise GraphcError(f"{what} is {value}; values must be finite")
+        return value
+    if module == "decimal":
+        if not value.is_finite():
+            raise GraphcError(f"{what} is {value}; values must be finite")
+        return Fraction(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
+    if array.dtype.kind not in "iuf" or isinstance(value, bool):
+        raise GraphcError(
+            f"{what} is {type(value).__name__} {str(value)[:40]!r}; give a real number, an exact "
+            "string such as '1/3', or an array of floats"
+        )
+    if not np.isfinite(array).all():
+        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
+    if array.ndim == 0:
+        return int(array) if array.dtype.kind in "iu" else np.float64(array)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _first_bad(array: Any) -> float:
+    return float(array[~np.isfinite(array)].flat[0])
+
+
+def _from_sympy(value: Any, what: str) -> Any:
+    if getattr(value, "is_Rational", False):
+        return Fraction(int(value.p), int(value.q))
+    if not getattr(value, "is_number", False) or value.is_extended_real is False:
+        raise GraphcError(f"{what} is {value}, which is not a real number")
+    if value.is_finite is False or value.is_extended_real is None:
+        raise GraphcError(f"{what} is {value}; values must be finite real numbers")
+    if value.is_Float:
+        return _working.mpf(value._mpf_)
+    import sympy
+
+    digits = _working.mpf(sympy.Float(value.evalf(_working.dps), _working.dps)._mpf_)
+    return Exact("sympy", (), {}, digits, value)
+
+
+def present(value: Any) -> Any:
+    """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
+    if type(value) is Undefined:
+        raise GraphcError(f"the result is not a finite real number: {value.reason}")
+    if isinstance(value, (np.ndarray, bool)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if type(value) is Exact:
+        return _shown(value)
+    if hasattr(value, "_mpf_") and value.context is not _working:
+        return value
+    return as_expression(value)
+
+
+def _shown(value: Exact) -> Any:
+    """The expanded expression if it is small, else the one at hand, else 30 digits."""
+    import sympy
+
+    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
+    expanded = sympy.expand(value.expression, **hints)
+    for candidate in (expanded, value.expression):
+        if operations(candidate) <= SHOWN_OPERATIONS:
+            return candidate
+    return as_expression(value.digits)
+
+
+NUMBERS = Numbers()
+
+
+def evaluate(record: Function, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+    """A function of the table on plain numbers."""
+    arranged, settings = record.arrange(operands, attributes)
+    numbers = [
+        v if isinstance(v, (bool, np.bool_)) else from_user(v, f"an argument of {record.name}")
+        for v in arranged
+    ]
+    return present(NUMBERS.apply(record.name, numbers, settings))

@@ -1,0 +1,517 @@
+"""The user's verbs: values, local derivatives, reverse, forward, all pairs, paths, Jacobians.
+
+Every verb is the one sweep of paths.py over an `Evaluation`: values of rows and local derivatives of
+nodes, carried in one algebra (numbers, symbols).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import NUMBERS, as_float
+from .errors import GraphcError, NotFiniteWarning, listing
+from .evaluation import Derivatives, Request
+from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
+from .structure import Structure
+
+MODES = ("auto", "reverse", "forward", "paths")
+Hop = tuple[int, tuple[int, int]]  # (next node, (target, edge number))
+
+
+# Nodes and hops.
+
+
+def the_output(graph: Structure, of: Any) -> int:
+    """The row of `of`, or of the only output."""
+    if of is not None:
+        return graph.row(of)
+    outputs = graph.outputs()
+    if len(outputs) != 1:
+        names = listing(graph.names[row] for row in outputs)
+        raise GraphcError(f"the graph has {len(outputs)} outputs ({names}); say which with of=")
+    return outputs[0]
+
+
+def default_wrt(graph: Structure) -> list[str]:
+    """The params, or the inputs if there are none."""
+    for kind in ("param", "input"):
+        found = [graph.names[row] for row in graph.leaves() if graph.ops[row] == kind]
+        if found:
+            return found
+    raise GraphcError("the graph has neither params nor inputs; say what to derive by with wrt=")
+
+
+def into(graph: Structure, node: int) -> list[Hop]:
+    """Hops against the arrows: from a node to its sources."""
+    return [(source, (node, edge)) for edge, source in graph.edges_of(node)]
+
+
+def out_of(graph: Structure, nodes: Iterable[int]) -> dict[int, list[Hop]]:
+    """Hops along the arrows, from each node to its targets."""
+    hops: dict[int, list[Hop]] = {}
+    for node in nodes:
+        for edge, source in graph.edges_of(node):
+            hops.setdefault(source, []).append((node, (node, edge)))
+    return hops
+
+
+def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
+    """The nodes that these are computed from (stopped ones included), themselves included."""
+    seen: set[int] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(graph.formula(node).sources)
+            own = (
+                (row for (target, _), row in graph.partials.items() if target == node)
+                if node in graph.partials_of
+                else ()
+            )
+            for row in own:
+                stack.extend(graph._reads(row))
+    return seen
+
+
+def _seeds(graph: Structure, ends: Any, default: int | None) -> dict[int, Any]:
+    """{row: seed} from a name, a dict of seeds, or nothing."""
+    if isinstance(ends, Mapping):
+        if not ends:
+            raise GraphcError("the dict of seeds is empty; give {node: seed}")
+        return {graph.row(name): seed for name, seed in ends.items()}
+    return {graph.row(ends) if default is None else default: 1}
+
+
+# The verbs.
+
+
+def values(graph: Structure, at: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The value of every node."""
+    request = Request(graph, at, "inputs")
+    result = Derivatives()
+    for row in graph.nodes():
+        value = request.evaluation.value(row)
+        result[graph.names[row]] = request.finish(value, lambda: f"the value of {graph.label(row)}")  # noqa: B023
+    return result
+
+
+def local(graph: Structure, source: str, target: str, at: Mapping[str, Any] | None) -> Any:
+    """The partial of one node's formula by one name it mentions; 0 if it mentions it not."""
+    from_row, to_row = graph.row(source), graph.row(target)
+    request = Request(graph, at, needed=upstream(graph, [to_row]))
+    evaluation = request.evaluation
+    if from_row == to_row:
+        total = evaluation.algebra.constant(1)
+    else:
+        total = None
+        for edge, row in graph.edges_of(to_row):
+            z = evaluation.local(to_row)[edge] if row == from_row else None
+            if z is not None:
+                total = z if total is None else evaluation.add(total, z)
+        total = evaluation.algebra.constant(0) if total is None else total
+    request.tell_kinks()
+    return request.finish(total, lambda: f"the local derivative d {target} / d {source}")
+
+
+def reverse(
+    graph: Structure, of: Any = None, at: Mapping[str, Any] | None = None, form: str = "nodes"
+) -> Derivatives:
+    """The derivative of `of` by every node that has a path to it."""
+    default = None if isinstance(of, Mapping) or of is not None else the_output(graph, None)
+    ends = _seeds(graph, of, default)
+    request = Request(graph, at, form, upstream(graph, ends))
+    order = sorted(upstream(graph, ends), reverse=True)
+    label = "of" if len(ends) > 1 else graph.names[next(iter(ends))]
+    return _swept(
+        request,
+        ends,
+        order,
+        lambda node: into(graph, node),
+        "bar",
+        lambda name: f"d {label} / d {name}",
+    )
+
+
+def forward(
+    graph: Structure, wrt: Any, at: Mapping[str, Any] | None = None, form: str = "nodes"
+) -> Derivatives:
+    """The derivative of every node that a path reaches from `wrt`."""
+    starts = _seeds(graph, wrt, None)
+    order = graph.nodes()
+    hops = out_of(graph, order)
+    reached = sweep(
+        order,
+        lambda n: hops.get(n, ()),
+        dict.fromkeys(starts, True),
+        lambda _, v: v,
+        lambda a, b: True,
+    )
+    request = Request(graph, at, form, upstream(graph, reached))
+    label = "wrt" if len(starts) > 1 else graph.names[next(iter(starts))]
+    return _swept(
+        request,
+        starts,
+        order,
+        lambda node: hops.get(node, ()),
+        "dot",
+        lambda name: f"d {name} / d {label}",
+    )
+
+
+def _swept(
+    request: Request,
+    seeds: dict[int, Any],
+    order: Sequence[int],
+    hops: Callable[[int], Iterable[Hop]],
+    suffix: str,
+    label: Callable[[str], str],
+) -> Derivatives:
+    """The sweep with scalars: what reverse and forward share."""
+    graph, evaluation = request.graph, request.evaluation
+    start = {
+        row: request.seed(seed, f"the seed of {graph.names[row]!r}") for row, seed in seeds.items()
+    }
+    steps = request.symbolic and request.form == "steps"
+
+    def carry(edge: tuple[int, int], value: Any) -> Any:
+        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
+
+    if steps:
+        arrived = _one_step_each(request, start, order, hops, suffix)
+    else:
+        arrived = sweep(order, hops, start, carry, evaluation.add)
+    if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
+        reached = sweep(order, hops, dict.fromkeys(start, True), lambda _, v: v, lambda a, b: True)
+        for node in reached:
+            arrived.setdefault(node, 0)
+    result = Derivatives()
+    for node in sorted(arrived, reverse=suffix == "bar"):
+        name = graph.names[node]
+        result[name] = request.finish(arrived[node], lambda: label(name))  # noqa: B023
+    request.tell_kinks(result)
+    return result
+
+
+def _one_step_each(
+    request: Request,
+    start: dict[int, Any],
+    order: Sequence[int],
+    hops: Callable[[int], Iterable[Hop]],
+    suffix: str,
+) -> dict[int, Any]:
+    """Each node's update in the adjoints (or tangents) of its neighbours, as symbols."""
+    from .symbols import symbol
+
+    graph, evaluation = request.graph, request.evaluation
+    arrived = dict(start)
+    for node in order:
+        if node in arrived:
+            here = symbol(f"{graph.names[node]}_{suffix}")
+            for neighbour, (target, edge) in hops(node):
+                term = evaluation.carry(evaluation.local(target)[edge], here)
+                if term is not None:
+                    known = neighbour in arrived
+                    arrived[neighbour] = evaluation.add(arrived[neighbour], term) if known else term
+    return arrived
+
+
+def derivative(
+    graph: Structure,
+    of: Any,
+    wrt: Any,
+    at: Mapping[str, Any] | None = None,
+    mode: str = "auto",
+    form: str = "nodes",
+) -> Any:
+    """One total derivative; 0 where there is no path."""
+    if mode not in MODES:
+        raise GraphcError(f"mode={mode!r} is not known; use one of {listing(MODES)}")
+    target = the_output(graph, of)
+    source = graph.row(wrt)
+    if mode == "paths":
+        return pathwise(graph, graph.names[target], wrt, at, form=form).value
+    if at is None and form == "steps":
+        verb, start, end = (
+            (reverse, target, source) if mode != "forward" else (forward, source, target)
+        )
+        return verb(graph, graph.names[start], None, form).get(graph.names[end], 0)
+    request = Request(graph, at, form, upstream(graph, [target]))
+    result = total(request, target, source, mode)
+    request.tell_kinks()
+    return result
+
+
+def total(request: Request, target: int, source: int, mode: str = "reverse") -> Any:
+    """One total derivative within a request."""
+    graph, evaluation = request.graph, request.evaluation
+    between = path_between(graph, source, target)
+
+    def carry(edge: tuple[int, int], value: Any) -> Any:
+        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
+
+    if mode == "forward":
+        start, end, order = source, target, sorted(between)
+        hops = out_of(graph, order)
+    else:
+        start, end, order = target, source, sorted(between, reverse=True)
+        hops = {node: into(graph, node) for node in order}
+    arrived = sweep(
+        order,
+        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in between],
+        {start: evaluation.algebra.constant(1)},
+        carry,
+        evaluation.add,
+    ).get(end)
+    result = evaluation.algebra.constant(0) if arrived is None else arrived
+    return request.finish(result, lambda: f"d {graph.names[target]} / d {graph.names[source]}")
+
+
+def path_between(graph: Structure, source: int, target: int) -> set[int]:
+    """The nodes on a path from source to target, both included."""
+    above = {target}
+    stack = [target]
+    while stack:
+        for _, node in graph.edges_of(stack.pop()):
+            if node not in above and node >= source:
+                above.add(node)
+                stack.append(node)
+    below = {source}
+    for node in sorted(above):
+        if any(origin in below for _, origin in graph.edges_of(node)):
+            below.add(node)
+    return (above & below) | {source, target}
+
+
+def all_pairs(
+    graph: Structure, at: Mapping[str, Any] | None = None, result: str = "dict", out: Any = None
+) -> Any:
+    """The derivative of every node by every other that it depends on."""
+    if result not in ("dict", "dense", "sparse"):
+        raise GraphcError(f"result={result!r} is not known; use 'dict', 'dense' or 'sparse'")
+    request = Request(graph, at)
+    evaluation = request.evaluation
+    order = graph.nodes()
+    hops = out_of(graph, order)
+    if result == "dense":
+        return _dense_pairs(request, order, out)
+
+    # each node carries its whole row {source: derivative}: one sweep for all sources
+    def carry(edge: tuple[int, int], row: dict[int, Any]) -> dict[int, Any] | None:
+        z = evaluation.local(edge[0])[edge[1]]
+        return None if z is None else {i: evaluation.carry(z, v) for i, v in row.items()}
+
+    def add(old: dict[int, Any], new: dict[int, Any]) -> dict[int, Any]:
+        for source, value in new.items():
+            old[source] = evaluation.add(old[source], value) if source in old else value
+        return old
+
+    seeds = {node: {node: evaluation.algebra.constant(1)} for node in order}
+    rows = sweep(order, lambda n: hops.get(n, ()), seeds, carry, add)
+    names = graph.names
+    pairs = Derivatives()
+    for target in order:
+        for source in sorted(rows[target]):
+            pairs[names[source], names[target]] = request.finish(
+                rows[target][source],
+                lambda: f"d {names[target]} / d {names[source]}",  # noqa: B023
+            )
+    request.tell_kinks(pairs)
+    if result == "dict":
+        return pairs
+    try:
+        from scipy import sparse
+    except ImportError:
+        raise GraphcError("result='sparse' needs scipy; install it, or use result='dict'") from None
+    place = {names[row]: i for i, row in enumerate(order)}
+    ij = np.array([(place[i], place[j]) for i, j in pairs]).T
+    data = np.array([float(v) for v in pairs.values()])
+    return sparse.csr_array((data, (ij[0], ij[1])), shape=(len(order), len(order)))
+
+
+def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
+    """S[i, j] = d j / d i: row j of the transpose is a combination of earlier rows."""
+    graph, evaluation = request.graph, request.evaluation
+    if request.symbolic or request.shape:
+        raise GraphcError("result='dense' needs one point of numbers: give at={...} without arrays")
+    size = len(order)
+    place = {row: i for i, row in enumerate(order)}
+    edges = {
+        node: [
+            (place[source], z)
+            for edge, source in graph.edges_of(node)
+            if (z := evaluation.local(node)[edge]) is not None
+        ]
+        for node in order
+    }
+    exact = (
+        out is None
+        and all(not isinstance(z, (float, np.ndarray)) for zs in edges.values() for _, z in zs)
+        and not any(isinstance(v, float) for v in evaluation.values.values())
+    )
+    if isinstance(out, (str, bytes)) or hasattr(out, "__fspath__"):
+        out = np.lib.format.open_memmap(out, mode="w+", dtype=np.float64, shape=(size, size))
+    dense = np.zeros((size, size), dtype=object if exact else np.float64).T if out is None else out
+    if dense.shape != (size, size):
+        raise GraphcError(f"out has shape {dense.shape}, but the graph needs {(size, size)}")
+    transposed = dense.T
+    transposed[...] = 0
+    for node in order:
+        here = transposed[place[node]]
+        for source, z in edges[node]:
+            factor = z if exact else float(as_float(z))
+            before = transposed[source, : place[node]]
+            here[: place[node]] += (
+                np.array(
+                    [NUMBERS.apply("mul", (factor, v), {}) if v else 0 for v in before], object
+                )
+                if exact
+                else factor * before
+            )
+        here[place[node]] = 1
+    if exact:
+        for index, value in np.ndenumerate(dense):
+            dense[index] = request.finish(value, lambda: "an entry of all_pairs")
+    elif not np.isfinite(dense).all():
+        warnings.warn(
+            f"all_pairs is not finite: {request._culprit()}", NotFiniteWarning, stacklevel=4
+        )
+    request.tell_kinks()
+    return dense
+
+
+# Paths.
+
+
+class Term(tuple[Any, Any]):
+    """One path and the product of the local derivatives along it."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(self[0])
+
+    @property
+    def product(self) -> Any:
+        return self[1]
+
+
+class PathSum:
+    """A derivative as a sum over paths: `.value` and `.terms`."""
+
+    def __init__(self, value: Any, terms: list[Term], title: str) -> None:
+        self.value = value
+        self.terms = terms
+        self.title = title
+
+    def __repr__(self) -> str:
+        lines = [f"{self.title} = {self.value}, over {len(self.terms)} path(s)"]
+        lines += [f"  {' -> '.join(term.path)}: {term.product}" for term in self.terms[:20]]
+        if len(self.terms) > 20:
+            lines.append(f"  ... and {len(self.terms) - 20} more")
+        return "\n".join(lines)
+
+
+def paths(graph: Structure, source: Any, target: Any) -> Iterable[tuple[str, ...]]:
+    """Each path as a tuple of names."""
+    hops = out_of(graph, graph.nodes())
+    for path in enumerate_paths(hops, graph.row(source), graph.row(target)):
+        yield tuple(graph.names[node] for node, _ in path)
+
+
+def number_of_paths(graph: Structure, source: Any, target: Any) -> int:
+    """The number of paths, exactly, without enumerating them."""
+    order = graph.nodes()
+    return count_paths(order, out_of(graph, order), graph.row(source), graph.row(target))
+
+
+def longest(graph: Structure, source: Any, target: Any) -> tuple[str, ...]:
+    """The first of the longest paths; empty if there is none."""
+    order = graph.nodes()
+    found = longest_path(order, out_of(graph, order), graph.row(source), graph.row(target))
+    return tuple(graph.names[node] for node in found)
+
+
+def pathwise(
+    graph: Structure,
+    of: Any,
+    wrt: Any,
+    at: Mapping[str, Any] | None = None,
+    limit: int = 10_000,
+    form: str = "nodes",
+) -> PathSum:
+    """The derivative as the sum over all paths of the product of local derivatives."""
+    target, source = the_output(graph, of), graph.row(wrt)
+    names = graph.names
+    count = number_of_paths(graph, names[source], names[target])
+    if count > limit:
+        raise GraphcError(
+            f"{count} paths from {names[source]!r} to {names[target]!r} exceed limit={limit}; "
+            f"use reverse(), or pass limit={count}"
+        )
+    request = Request(graph, at, form, upstream(graph, [target]))
+    evaluation = request.evaluation
+    one = evaluation.algebra.constant(1)
+    hops = out_of(graph, path_between(graph, source, target))
+    terms, total = [], None
+    for path in enumerate_paths(hops, source, target):
+        product = one
+        for _, edge in path[1:]:
+            z = evaluation.local(edge[0])[edge[1]]
+            product = evaluation.carry(z, product) if product is not None else None
+        product = evaluation.algebra.constant(0) if product is None else product
+        total = product if total is None else evaluation.add(total, product)
+        nodes = tuple(names[node] for node, _ in path)
+        terms.append(Term((nodes, request.finish(product, lambda: "the product along a path"))))
+    title = f"d {names[target]} / d {names[source]}"
+    value = evaluation.algebra.constant(0) if total is None else total
+    request.tell_kinks()
+    return PathSum(request.finish(value, lambda: title), terms, title)
+
+
+def largest_paths(
+    graph: Structure, of: Any, wrt: Any, at: Mapping[str, Any], k: int = 10
+) -> PathSum:
+    """The k terms of the path sum that are largest in absolute value."""
+    if at is None:
+        raise GraphcError("top_paths compares numbers: give at={...}")
+    if not isinstance(k, int) or k < 1:
+        raise GraphcError(f"k={k!r}: ask for at least one path")
+    target, source = the_output(graph, of), graph.row(wrt)
+    request = Request(graph, at, needed=upstream(graph, [target]))
+    if request.shape:
+        raise GraphcError("top_paths needs one point: give numbers in at, not arrays")
+    evaluation = request.evaluation
+    between = path_between(graph, source, target)
+    zero = evaluation.algebra.constant(0)
+
+    def weight(edge: tuple[int, int]) -> Any:
+        z = evaluation.local(edge[0])[edge[1]]
+        return zero if z is None else z
+
+    found = top_paths(
+        sorted(between),
+        out_of(graph, between),
+        source,
+        target,
+        weight,
+        lambda z, product: evaluation.carry(z, product),
+        lambda v: abs(float(as_float(v))),
+        evaluation.algebra.constant(1),
+        k,
+    )
+    names = graph.names
+    title = f"d {names[target]} / d {names[source]}"
+    terms = [
+        Term((tuple(names[n] for n in path), request.finish(product, lambda: title)))
+        for path, product in found
+    ]
+    request.tell_kinks()
+    total = sum((term.product for term in terms), Fraction(0))
+    return PathSum(total, terms, f"largest terms of {title}")

@@ -1,0 +1,210 @@
+"""The derivative of a graph as a graph, and the matrices of first and second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .derive import default_wrt, into, out_of, path_between, the_output, total, upstream
+from .errors import GraphcError, listing
+from .evaluation import Evaluation, Request
+from .expressions import expression
+from .paths import sweep
+from .rules import Rows
+from .structure import Structure
+from .value import Value
+
+S = TypeVar("S", bound=Structure)
+
+
+def as_names(graph: Structure, names: Any) -> list[str]:
+    """One name or several, as a list of the nodes' own spelling."""
+    if isinstance(names, (str, Value)) or hasattr(names, "name"):
+        names = [names]
+    return [graph.names[graph.row(name)] for name in names]
+
+
+def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "reverse") -> S:
+    """The nodes of the graph plus adjoints x_bar (or tangents x_dot); outputs are the derivatives."""
+    if mode not in ("reverse", "forward"):
+        raise GraphcError(f"mode={mode!r} is not known here; use 'reverse' or 'forward'")
+    wanted = as_names(graph, default_wrt(graph) if wrt is None else wrt)
+    other = graph.duplicate()
+    seeds = of if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
+    if mode == "reverse":
+        outputs = _adjoints(other, seeds, wanted)
+    else:
+        outputs = [_tangent(other, seeds, name) for name in wanted]
+    other.declared_outputs = outputs
+    return other
+
+
+class _Naming:
+    """Gives the rows of a derivative graph their names, h_bar or h_dot."""
+
+    def __init__(self, graph: Structure, suffix: str) -> None:
+        self.graph = graph
+        self.suffix = suffix
+        self.declared = len(graph.ops)  # rows before this one belong to the user's formulas
+
+    def visit(self, node: int, row: int) -> int:
+        """The row with the name of the node's adjoint; a copy where it belongs to another node."""
+        if row in self.graph.names or row < self.declared:
+            row = self.graph.append("identity", (row,))
+        name = self.graph.unused_name(f"{self.graph.names[node]}_{self.suffix}")
+        return self.graph.bind(name, row)
+
+
+def _rows_evaluation(graph: Structure) -> tuple[Evaluation, Any]:
+    evaluation = Evaluation(graph, Rows(graph), {row: row for row in range(len(graph.ops))}, {})
+
+    def carry(edge: tuple[int, int], value: int) -> Any:
+        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
+
+    return evaluation, carry
+
+
+def _adjoints(graph: Structure, seeds: Mapping[str, Any], wanted: list[str]) -> list[int]:
+    ends = {graph.row(name): seed for name, seed in seeds.items()}
+    sources = [graph.row(name) for name in wanted]
+    useful = {n for end in ends for source in sources for n in path_between(graph, source, end)}
+    evaluation, carry = _rows_evaluation(graph)
+    naming = _Naming(graph, "bar")
+    start = {row: _seed_row(graph, seed) for row, seed in ends.items()}
+    arrived = sweep(
+        sorted(useful | set(ends), reverse=True),
+        lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
+        start,
+        carry,
+        evaluation.add,
+        naming.visit,
+    )
+    for source in sources:
+        if source not in arrived:
+            arrived[source] = naming.visit(source, graph.constant(0))
+    return [arrived[source] for source in sources]
+
+
+def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
+    if len(ends) != 1:
+        raise GraphcError("forward mode differentiates one node; give of= as one name")
+    (end, seed), source = next(iter(ends.items())), graph.row(wrt)
+    target = graph.row(end)
+    if seed != 1:
+        raise GraphcError("a seed belongs to the reverse mode; forward mode takes of= as a name")
+    useful = path_between(graph, source, target)
+    evaluation, carry = _rows_evaluation(graph)
+    naming = _Naming(graph, "dot")
+    hops = out_of(graph, sorted(useful))
+    arrived = sweep(
+        sorted(useful),
+        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
+        {source: graph.constant(1)},
+        carry,
+        evaluation.add,
+        naming.visit,
+    )
+    if target not in arrived:
+        return naming.visit(target, graph.constant(0))
+    return arrived[target]
+
+
+def _seed_row(graph: Structure, seed: Any) -> int:
+    """The row of a seed: a number, or a formula whose unknown name becomes an input."""
+    if not isinstance(seed, str):
+        return graph.lift(seed)
+    if seed.isidentifier() and seed not in graph.rows and seed != "pi":
+        return graph.bind(seed, graph.append("input"))
+    return expression(graph, seed, f"the seed {seed!r}")
+
+
+# Matrices.
+
+
+def jacobian(
+    graph: Structure,
+    of: Any,
+    wrt: Any,
+    at: Mapping[str, Any] | None = None,
+    layout: str = "numerator",
+    pinned: Sequence[int] | None = None,
+) -> Any:
+    """The derivatives of `of` (rows) by `wrt` (columns)."""
+    if layout not in ("numerator", "denominator"):
+        raise GraphcError(f"layout={layout!r} is not known; use 'numerator' or 'denominator'")
+    of = graph.names[the_output(graph, None)] if of is None else of
+    targets, sources = (
+        as_names(graph, of),
+        as_names(graph, default_wrt(graph) if wrt is None else wrt),
+    )
+    rows = [graph.row(name) for name in targets]
+    request = Request(graph, at, needed=upstream(graph, rows), pinned=pinned)
+    entries = [[total(request, row, graph.row(name)) for name in sources] for row in rows]
+    request.tell_kinks()
+    if isinstance(of, str) and isinstance(wrt, str):
+        return entries[0][0]
+    matrix = _matrix(entries, request)
+    if layout == "numerator":
+        return matrix
+    return np.swapaxes(matrix, -1, -2) if isinstance(matrix, np.ndarray) else matrix.T
+
+
+def _matrix(entries: list[list[Any]], request: Request) -> Any:
+    """Floats as an array (points first), exact numbers and symbols as a SymPy Matrix."""
+    flat = [entry for row in entries for entry in row]
+    if request.shape:
+        return np.moveaxis(np.array(entries), (0, 1), (-2, -1))
+    if any(isinstance(entry, float) for entry in flat):
+        return np.array([[float(entry) for entry in row] for row in entries])
+    import sympy
+
+    return sympy.Matrix(entries)
+
+
+def hessian(
+    graph: Structure, of: Any = None, wrt: Any = None, at: Mapping[str, Any] | None = None
+) -> Any:
+    """The second derivatives of one node; the nodes in `wrt` are treated as inputs."""
+    names = as_names(graph, default_wrt(graph) if wrt is None else wrt)
+    target = graph.names[the_output(graph, of)]
+    if len(set(names)) != len(names):
+        raise GraphcError(f"wrt names a node twice ({listing(names)}); name each once")
+    for source in names:
+        for other in names:
+            if (
+                source != other
+                and len(path_between(graph, graph.row(source), graph.row(other)))
+                and (reaches(graph, source, other))
+            ):
+                raise GraphcError(
+                    f"{other!r} depends on {source!r}, so they cannot both be held as inputs; "
+                    "leave one of them out of wrt="
+                )
+    slopes = differentiate(graph, target, names)
+    outputs = [slopes.names[row] for row in slopes.declared_outputs]
+    single = isinstance(wrt, str)
+    return jacobian(
+        slopes,
+        outputs[0] if single else outputs,
+        names[0] if single else names,
+        at,
+        pinned=graph.nodes(),
+    )
+
+
+def reaches(graph: Structure, source: str, target: str) -> bool:
+    """Whether a path leads from source to target."""
+    end = graph.row(target)
+    return graph.row(source) in _origins(graph, end)
+
+
+def _origins(graph: Structure, end: int) -> set[int]:
+    seen, stack = {end}, [end]
+    while stack:
+        for _, node in graph.edges_of(stack.pop()):
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return seen

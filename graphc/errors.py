@@ -1,0 +1,37 @@
+"""The one family of errors and the two warnings that graphc raises."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GraphcError(ValueError):
+    """Something the user declared or asked for cannot be done; the message says what to do next."""
+
+
+class KinkWarning(UserWarning):
+    """A derivative was taken exactly on a kink, where the function's convention decided it."""
+
+
+class NotFiniteWarning(UserWarning):
+    """A float computation gave infinity or NaN."""
+
+
+def listing(names: Iterable[str], limit: int = 12) -> str:
+    """The names joined by commas, cut after `limit` of them."""
+    names = list(names)
+    more = f", ... ({len(names)} in all)" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more if names else "none"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """'; did you mean 'x'?' for the closest of the names, or nothing."""
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def visible(text: str, limit: int = 60) -> str:
+    """The text in quotes with control characters escaped and its length bounded."""
+    shown = text if len(text) <= limit else text[:limit] + "..."
+    return ascii(shown) if not shown.isprintable() else f"'{shown}'"

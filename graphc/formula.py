@@ -1,0 +1,172 @@
+"""Formulas as text: what a node was declared as, printed so that it can be read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from .errors import GraphcError
+from .functions import FUNCTIONS
+from .structure import Structure
+
+LONGEST = 100_000  # a collapsed graph can be too long to write down
+ATOM = 9
+Piece = tuple[str, int]  # text, and how tightly its outermost operator binds
+Style = Callable[[Structure, int, list[Piece]], Piece]
+
+
+def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
+    """The right-hand side of a node's declaration."""
+    return _print(graph, node, graph.formula(node).rows, style or as_text)
+
+
+def expression_text(graph: Structure, row: int, style: Style | None = None) -> str:
+    """An unnamed expression, such as the user's own partial."""
+    rows, stack = set(), [row]
+    while stack:
+        here = stack.pop()
+        if here not in rows and here not in graph.names:
+            rows.add(here)
+            stack.extend(graph.operands[here])
+    style = style or as_text
+    return _print(graph, row, tuple(sorted(rows)), style) if rows else style(graph, row, [])[0]
+
+
+def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> str:
+    pieces: dict[int, Piece] = {}
+    for row in rows:
+        operands = [pieces[o] if o in pieces else style(graph, o, []) for o in graph.operands[row]]
+        pieces[row] = style(graph, row, operands)
+        if len(pieces[row][0]) > LONGEST:
+            raise GraphcError(
+                f"the formula of {graph.label(root)} would take over {LONGEST} characters; "
+                "collapse fewer nodes"
+            )
+    return pieces[root][0]
+
+
+def bracket(piece: Piece, least: int) -> str:
+    """The text, in brackets if it binds less tightly than it must."""
+    return piece[0] if piece[1] >= least else f"({piece[0]})"
+
+
+def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """One row in the text form; a name stands for itself unless its operands are given."""
+    op = graph.ops[row]
+    settings = graph.settings(row)
+    if not operands:
+        if row in graph.names and op != "const":
+            return graph.names[row], ATOM
+        if op == "const":
+            return (
+                number_text(settings["value"])
+                if row not in graph.names
+                else (graph.names[row], ATOM)
+            )
+        return settings.get("symbol", op), ATOM
+    record = FUNCTIONS[op]
+    if op == "power":
+        return f"{bracket(operands[0], 5)}**{exponent_text(settings['exponent'])}", 4
+    if op == "pow":
+        return f"{bracket(operands[0], 5)}**{bracket(operands[1], 5)}", 4
+    if op == "neg":
+        return f"-{bracket(operands[0], 3)}", 3
+    if record.infix:
+        tight = record.binding
+        left = bracket(operands[0], tight)
+        right = bracket(operands[1] if operands[1][1] != 3 else (operands[1][0], 0), tight + 1)
+        space = "" if tight == 2 else " "
+        return f"{left}{space}{record.infix}{space}{right}", tight
+    if op == "identity":
+        return operands[0]
+    texts = [piece[0] for piece in operands]
+    defaults = list(record.defaults.values())
+    while defaults and len(texts) > len(record.parameters) - len(record.defaults):
+        if texts[-1] != number_text(defaults.pop())[0]:
+            break
+        texts.pop()
+    texts += [
+        f"{key}={value!r}" if isinstance(value, str) else f"{key}={value}"
+        for key, value in settings.items()
+    ]
+    return f"{op}({', '.join(texts)})", ATOM
+
+
+def number_text(value: Any) -> Piece:
+    """A number that reads back as the same number."""
+    if isinstance(value, float):
+        return repr(value), ATOM if value >= 0 else 3
+    if isinstance(value, Fraction) and value.denominator != 1:
+        decimal = _decimal(abs(value))
+        if decimal:
+            return ("-" * (value < 0) + decimal), (ATOM if value > 0 else 3)
+        return str(value), 2
+    if isinstance(value, (int, Fraction)):
+        return str(value), ATOM if value >= 0 else 3
+    return str(getattr(value, "expression", value)), 0
+
+
+def _decimal(value: Fraction) -> str:
+    """A short decimal, if the fraction has one."""
+    for digits in range(1, 7):
+        scaled = value * 10**digits
+        if scaled.denominator == 1:
+            whole, part = divmod(scaled.numerator, 10**digits)
+            return f"{whole}.{part:0{digits}d}"
+    return ""
+
+
+def exponent_text(exponent: Any) -> str:
+    text, binding = number_text(exponent)
+    return text if binding >= 3 else f"({text})"
+
+
+def graph_text(graph: Structure) -> str:
+    """The whole graph in the text form."""
+    if any(op == "edges" for op in graph.ops):
+        raise GraphcError(
+            "a graph of which only local derivatives are known has no text form; keep its edges"
+        )
+    lines = []
+    run: list[str] = []  # consecutive inputs or parameters without values share a line
+    run_kind = ""
+
+    def close() -> None:
+        if run:
+            lines.append(f"{run_kind} {' '.join(run)}")
+            run.clear()
+
+    for row in graph.nodes():
+        op, name = graph.ops[row], graph.names[row]
+        if op in ("input", "param"):
+            if row in graph.given:
+                close()
+                lines.append(f"{op} {name} = {value_text(graph.given[row])}")
+            else:
+                if op != run_kind or len(run) == 10:
+                    close()
+                run_kind = op
+                run.append(name)
+            continue
+        close()
+        right = (
+            number_text(graph.settings(row)["value"])[0]
+            if op == "const"
+            else formula_text(graph, row)
+        )
+        lines.append(f"{name} = {right}")
+    close()
+    for (target, edge), row in graph.partials.items():
+        source = graph.formula(target).sources[edge]
+        lines.append(
+            f"d {graph.names[target]} / d {graph.names[source]} = {expression_text(graph, row)}"
+        )
+    if graph.declared_outputs:
+        lines.append("output " + " ".join(graph.names[row] for row in graph.declared_outputs))
+    return "\n".join(lines) + "\n"
+
+
+def value_text(value: Any) -> str:
+    """A given value."""
+    return number_text(value)[0] if not hasattr(value, "tolist") else str(value.tolist())

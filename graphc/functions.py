@@ -1,0 +1,720 @@
+"""The table of functions: one record each, from which value, derivatives, code and docs come.
+
+A record with a `formula` is a composition of other records; one without is primitive and names its
+implementation in each library that can evaluate it. A derivative is declared where the chain rule on
+the formula is not good enough (primitives, kinks, reuse of the function's own value `o`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from .errors import GraphcError, listing, nearest
+from .value import COMPARISONS, Value, is_traced
+
+Interval = tuple[float, float]
+REAL: Interval = (-math.inf, math.inf)
+POSITIVE: Interval = (0.0, math.inf)
+UNIT: Interval = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """Everything graphc knows about one function."""
+
+    name: str
+    parameters: tuple[str, ...] = ("x",)
+    defaults: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # trailing parameters that may be left out
+    variadic: bool = False  # two or more operands
+    formula: Callable[..., Any] | None = None
+    stable: Callable[..., Any] | None = None  # the form that numbers and code use, if not `formula`
+    derivative: Callable[..., Any] | None = (
+        None  # (*operands, o[, kink]) -> one partial per operand
+    )
+    kinks: str = ""  # the convention at the kinks, in words; empty: there are none
+    switches: Callable[..., Any] | None = None  # further expressions that are 0 on a kink
+    attributes: tuple[str, ...] = ()  # settings that are not operands, such as an exponent
+    domain: tuple[Interval, ...] = (REAL,)  # open interval per operand, for sampling
+    native: Mapping[str, str] = field(default_factory=dict)  # library -> name there
+    code: Mapping[str, str] = field(default_factory=dict)  # back end -> text with {x}, {y}, ...
+    latex: str = ""  # with {0}, {1}, ...; default: \operatorname{name}(...)
+    mark: str = ""  # what a drawing writes on the node; default: the name
+    infix: str = ""  # operator in text, with its binding strength below
+    binding: int = 9
+    origin: str = "graphc"  # or "user"
+    doc: str = ""
+
+    def __repr__(self) -> str:
+        return f"<function {self.signature()}>"
+
+    def signature(self) -> str:
+        """The call as text, defaults included."""
+        if self.variadic:
+            return f"{self.name}(a, b, ...)"
+        shown = [f"{p}={self.defaults[p]}" if p in self.defaults else p for p in self.parameters]
+        return f"{self.name}({', '.join(shown)})"
+
+    def settings(self) -> tuple[str, ...]:
+        """The keyword settings a user may give."""
+        return (*self.attributes, "kink") if self.kinks else self.attributes
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """A new value in the operands' graph; on plain numbers, the number."""
+        traced = is_traced((*operands, *attributes.values()))
+        if traced is not None:
+            return traced.graph.apply(self.name, operands, attributes)
+        from .arithmetic import evaluate  # numbers only: nothing below needs it
+
+        return evaluate(self, operands, attributes)
+
+    def arrange(
+        self, operands: tuple[Any, ...], attributes: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The operands with names and defaults filled in, and the settings; checked."""
+        settings = dict(attributes)
+        given = list(operands)
+        if self.variadic:
+            if len(given) < 2:
+                raise GraphcError(f"{self.name} takes two or more arguments, got {len(given)}")
+        else:
+            if len(given) > len(self.parameters):
+                raise GraphcError(f"{self.signature()} takes {self._count()}, got {len(given)}")
+            for parameter in self.parameters[len(given) :]:
+                if parameter in settings:
+                    given.append(settings.pop(parameter))
+                elif parameter in self.defaults:
+                    given.append(self.defaults[parameter])
+                else:
+                    raise GraphcError(
+                        f"{self.signature()} takes {self._count()}, got {len(operands)}; "
+                        f"{parameter!r} is missing"
+                    )
+        for key in settings:
+            if key not in self.settings():
+                raise GraphcError(
+                    f"{self.name} has no setting {key!r} (allowed: {listing(self.settings())})"
+                )
+        if "kink" in settings:
+            settings["kink"] = check_kink(self, settings["kink"])
+        return tuple(given), settings
+
+    def _count(self) -> str:
+        least, most = len(self.parameters) - len(self.defaults), len(self.parameters)
+        if least != most:
+            return f"{least} to {most} arguments"
+        return f"{most} argument{'s' * (most != 1)}"
+
+
+KINK_WORDS = ("left", "right", "share", "error")
+
+
+def check_kink(function: Function, kink: Any) -> Any:
+    """The kink setting as a word or an exact slope."""
+    if isinstance(kink, str) and kink in KINK_WORDS:
+        return kink
+    if isinstance(kink, (int, float, Fraction)) and math.isfinite(kink):
+        return Fraction(kink)
+    raise GraphcError(
+        f"{function.name}: kink={kink!r} is not allowed; give a slope (a number) or one of "
+        f"{listing(KINK_WORDS)}"
+    )
+
+
+class Kink:
+    """Writes a slope that depends on the sign of a switch, and what it is where the switch is 0."""
+
+    def __init__(self, override: Any = None) -> None:
+        self.override = override
+        self.switches: list[Any] = []
+
+    def __call__(
+        self, switch: Any, below: Any, above: Any, at: str, complement: bool = False
+    ) -> Any:
+        """`below` where switch < 0, `above` where it is > 0; at 0 as `at` or the node's kink= says.
+
+        `complement` marks the second of two arguments that share a slope: it gets 1 - kink.
+        """
+        self.switches.append(switch)
+        chosen = at if self.override in (None, "error") else self.override
+        if chosen == "left":
+            return where(switch > 0, above, below)
+        if chosen == "right":
+            return where(switch < 0, below, above)
+        if (chosen, below, above) == (0, -1, 1):
+            return sign(switch)
+        if chosen == "share":
+            middle = (below + above) / Fraction(2)
+        else:
+            middle = 1 - chosen if complement else chosen
+        return where(switch > 0, above, where(switch < 0, below, middle))
+
+
+FUNCTIONS: dict[str, Function] = {}
+ALIASES = {"max": "maximum", "min": "minimum", "absolute": "abs"}
+
+
+def lookup(name: str) -> Function:
+    """The record of this name, or an error that names the nearest one."""
+    record = FUNCTIONS.get(ALIASES.get(name, name))
+    if record is None:
+        public = [f for f in FUNCTIONS if not FUNCTIONS[f].infix] + list(FAMILY_FUNCTIONS)
+        raise GraphcError(
+            f"there is no function {name!r}{nearest(name, public) or ' (see the function table)'}"
+        )
+    return record
+
+
+def define(name: str, **fields: Any) -> Function:
+    """A new record in the table."""
+    record = Function(name, **fields)
+    FUNCTIONS[name] = record
+    return record
+
+
+def library(name: str, **others: str) -> dict[str, str]:
+    """The same name in every library, but for the others."""
+    return {"sympy": name, "mpmath": name, "numpy": name, **others}
+
+
+# Arithmetic. `power` is `pow` with a constant exponent: its derivative needs no logarithm.
+
+define(
+    "add",
+    parameters=("a", "b"),
+    domain=(REAL, REAL),
+    infix="+",
+    binding=1,
+    mark="+",
+    derivative=lambda a, b, o: (1, 1),
+    latex="{0} + {1}",
+)
+define(
+    "sub",
+    parameters=("a", "b"),
+    domain=(REAL, REAL),
+    infix="-",
+    binding=1,
+    mark="−",
+    derivative=lambda a, b, o: (1, -1),
+    latex="{0} - {1}",
+)
+define(
+    "mul",
+    parameters=("a", "b"),
+    domain=(REAL, REAL),
+    infix="*",
+    binding=2,
+    mark="×",
+    derivative=lambda a, b, o: (b, a),
+    latex="{0} {1}",
+)
+define(
+    "div",
+    parameters=("a", "b"),
+    domain=(REAL, POSITIVE),
+    infix="/",
+    binding=2,
+    mark="÷",
+    derivative=lambda a, b, o: (1 / b, -o / b),
+    latex=r"\frac{{{0}}}{{{1}}}",
+)
+define("neg", infix="-", binding=3, mark="−", derivative=lambda x, o: -1, latex="-{0}")
+
+
+def _power_derivative(x: Any, o: Any, exponent: Any) -> Any:
+    if exponent == 0:
+        return 0  # also at x = 0, where 0 * x**-1 has no value
+    return exponent * x ** (exponent - 1)
+
+
+define(
+    "power",
+    attributes=("exponent",),
+    infix="**",
+    binding=4,
+    mark="^",
+    derivative=_power_derivative,
+    domain=(POSITIVE,),
+    latex="{0}^{{{1}}}",
+)
+define(
+    "pow",
+    parameters=("a", "b"),
+    domain=(POSITIVE, REAL),
+    infix="**",
+    binding=4,
+    mark="^",
+    derivative=lambda a, b, o: (b * a ** (b - 1), o * log(a)),
+    latex="{0}^{{{1}}}",
+)
+
+for _name, _sign in COMPARISONS.items():
+    define(
+        _name,
+        parameters=("a", "b"),
+        domain=(REAL, REAL),
+        infix=_sign,
+        binding=0,
+        mark=_sign,
+        derivative=lambda a, b, o, kink: (kink(a - b, 0, 0, "left"), 0),
+        kinks="the condition is constant on both sides: slope 0",
+        latex=f"{{0}} {dict(le=chr(92) + 'le', ge=chr(92) + 'ge', ne=chr(92) + 'ne', eq='=').get(_name, _sign)} {{1}}",
+    )
+
+define(
+    "where",
+    parameters=("cond", "a", "b"),
+    domain=(REAL, REAL, REAL),
+    mark="?:",
+    derivative=lambda cond, a, b, o: (0, taken(cond), untaken(cond)),
+    latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
+    doc="the branch taken; the other one has no path",
+)
+define(
+    "taken",
+    parameters=("cond",),
+    derivative=lambda cond, o: 0,
+    latex="[{0}]",
+    formula=None,
+    doc="1 where the condition holds, no path elsewhere",
+)
+define(
+    "untaken",
+    parameters=("cond",),
+    derivative=lambda cond, o: 0,
+    latex=r"[\lnot {0}]",
+    formula=None,
+    doc="1 where the condition does not hold, no path elsewhere",
+)
+where, taken, untaken = FUNCTIONS["where"], FUNCTIONS["taken"], FUNCTIONS["untaken"]
+
+define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
+define("identity", derivative=lambda x, o: 1, latex="{0}", mark="=")
+stop = define(
+    "stop",
+    derivative=lambda x, o: 0,
+    latex=r"\operatorname{{stop}}({0})",
+    mark="stop",
+    doc="the value passes, no derivative does",
+)
+
+# Exponentials and powers.
+
+exp = define("exp", derivative=lambda x, o: o, native=library("exp"), latex="e^{{{0}}}")
+log = define(
+    "log",
+    derivative=lambda x, o: 1 / x,
+    domain=(POSITIVE,),
+    native=library("log"),
+    latex=r"\log\left({0}\right)",
+)
+log1p = define(
+    "log1p",
+    formula=lambda x: log(1 + x),
+    derivative=lambda x, o: 1 / (1 + x),
+    domain=((-1.0, math.inf),),
+    native={"mpmath": "log1p", "numpy": "log1p"},
+    latex=r"\log\left(1 + {0}\right)",
+)
+expm1 = define(
+    "expm1",
+    formula=lambda x: exp(x) - 1,
+    derivative=lambda x, o: exp(x),
+    native={"mpmath": "expm1", "numpy": "expm1"},
+    latex=r"\left(e^{{{0}}} - 1\right)",
+)
+sqrt = define(
+    "sqrt",
+    derivative=lambda x, o: 1 / (2 * o),
+    domain=(POSITIVE,),
+    native=library("sqrt"),
+    latex=r"\sqrt{{{0}}}",
+    mark="√",
+)
+square = define(
+    "square",
+    formula=lambda x: x**2,
+    derivative=lambda x, o: 2 * x,
+    native={"numpy": "square"},
+    latex=r"\left({0}\right)^2",
+    mark="²",
+)
+
+# Trigonometric and hyperbolic functions.
+
+sin = define(
+    "sin", derivative=lambda x, o: cos(x), native=library("sin"), latex=r"\sin\left({0}\right)"
+)
+cos = define(
+    "cos", derivative=lambda x, o: -sin(x), native=library("cos"), latex=r"\cos\left({0}\right)"
+)
+tan = define(
+    "tan",
+    derivative=lambda x, o: 1 + o**2,
+    domain=((-math.pi / 2, math.pi / 2),),
+    native=library("tan"),
+    latex=r"\tan\left({0}\right)",
+)
+asin = define(
+    "asin",
+    derivative=lambda x, o: 1 / sqrt(1 - x**2),
+    domain=(UNIT,),
+    native=library("asin", numpy="arcsin"),
+    latex=r"\arcsin\left({0}\right)",
+)
+acos = define(
+    "acos",
+    derivative=lambda x, o: -1 / sqrt(1 - x**2),
+    domain=(UNIT,),
+    native=library("acos", numpy="arccos"),
+    latex=r"\arccos\left({0}\right)",
+)
+atan = define(
+    "atan",
+    derivative=lambda x, o: 1 / (1 + x**2),
+    native=library("atan", numpy="arctan"),
+    latex=r"\arctan\left({0}\right)",
+)
+atan2 = define(
+    "atan2",
+    parameters=("y", "x"),
+    domain=(REAL, POSITIVE),
+    derivative=lambda y, x, o: (x / (x**2 + y**2), -y / (x**2 + y**2)),
+    native=library("atan2", numpy="arctan2"),
+    latex=r"\operatorname{{atan2}}\left({0}, {1}\right)",
+)
+sinh = define(
+    "sinh", derivative=lambda x, o: cosh(x), native=library("sinh"), latex=r"\sinh\left({0}\right)"
+)
+cosh = define(
+    "cosh", derivative=lambda x, o: sinh(x), native=library("cosh"), latex=r"\cosh\left({0}\right)"
+)
+tanh = define(
+    "tanh", derivative=lambda x, o: 1 - o**2, native=library("tanh"), latex=r"\tanh\left({0}\right)"
+)
+erf = define(
+    "erf",
+    derivative=lambda x, o: 2 * exp(-(x**2)) / sqrt(x.apply("pi")),
+    native={"sympy": "erf", "mpmath": "erf", "math": "erf"},
+    latex=r"\operatorname{{erf}}\left({0}\right)",
+)
+
+# Piecewise functions. The convention at a kink is written where the slope is.
+
+abs_ = define(
+    "abs",
+    derivative=lambda x, o, kink: kink(x, -1, 1, 0),
+    kinks="slope 0 at 0",
+    native=library("Abs", mpmath="fabs", numpy="absolute"),
+    latex=r"\left|{0}\right|",
+    mark="|·|",
+)
+sign = define(
+    "sign",
+    derivative=lambda x, o, kink: kink(x, 0, 0, "left"),
+    kinks="jumps at 0, slope 0 there too",
+    native=library("sign"),
+    latex=r"\operatorname{{sign}}\left({0}\right)",
+)
+heaviside = define(
+    "heaviside",
+    parameters=("x", "at_zero"),
+    defaults={"at_zero": Fraction(1, 2)},
+    domain=(REAL, REAL),
+    kinks="jumps at 0, slope 0 there too",
+    formula=lambda x, z: where(x > 0, 1, where(x < 0, 0, z)),
+    derivative=lambda x, z, o, kink: (kink(x, 0, 0, "left"), where(x == 0, 1, 0)),
+    latex=r"H\left({0}\right)",
+    mark="H",
+)
+relu = define(
+    "relu",
+    formula=lambda x: maximum(x, 0),
+    derivative=lambda x, o, kink: kink(x, 0, 1, "left"),
+    kinks="slope 0 at 0",
+    latex=r"\operatorname{{relu}}\left({0}\right)",
+)
+leaky_relu = define(
+    "leaky_relu",
+    parameters=("x", "slope"),
+    defaults={"slope": Fraction(1, 100)},
+    domain=(REAL, (0.0, 1.0)),
+    formula=lambda x, slope: where(x > 0, x, slope * x),
+    derivative=lambda x, slope, o, kink: (kink(x, slope, 1, "left"), where(x > 0, 0, x)),
+    kinks="the left slope at 0",
+    latex=r"\operatorname{{leaky\_relu}}\left({0}\right)",
+    mark="leaky relu",
+)
+clip = define(
+    "clip",
+    parameters=("x", "lo", "hi"),
+    domain=(REAL, (-2.0, 0.0), (0.0, 2.0)),
+    formula=lambda x, lo, hi: minimum(maximum(x, lo), hi),
+    derivative=lambda x, lo, hi, o, kink: (
+        kink(x - lo, 0, kink(x - hi, 1, 0, "left"), "right"),
+        where(x < lo, 1, 0),
+        where(x > hi, 1, 0),
+    ),
+    kinks="slope 1 on the closed interval [lo, hi]",
+    latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+)
+hardtanh = define(
+    "hardtanh",
+    formula=lambda x: clip(x, -1, 1),
+    derivative=lambda x, o, kink: kink(x + 1, 0, kink(x - 1, 1, 0, "left"), "right"),
+    kinks="slope 1 on the closed interval [-1, 1]",
+    latex=r"\operatorname{{hardtanh}}\left({0}\right)",
+)
+
+
+def _winner_partials(switch: Callable[[Any, Any], Any], *operands: Any, kink: Kink) -> Any:
+    """The share of each operand in the maximum (or minimum): all to the first winner by default."""
+    if len(operands) == 2:
+        a, b = operands
+        return (
+            kink(switch(a, b), 0, 1, "right"),
+            kink(switch(a, b), 1, 0, "right", complement=True),
+        )
+    best = reduce(lambda p, q: where(switch(p, q) >= 0, p, q), operands)
+    wins = [where(x == best, 1, 0) for x in operands]
+    for i, x in enumerate(operands):  # two winners at once are a kink
+        kink.switches += [switch(x, y) + abs_(x - best) for y in operands[i + 1 :]]
+    if kink.override in (None, "error"):
+        shares, open_ = [], 1
+        for win in wins:
+            shares.append(win * open_)
+            open_ = open_ * (1 - win)
+        return tuple(shares)
+    if kink.override != "share":
+        raise GraphcError(
+            f"kink={kink.override!r} has no meaning with {len(operands)} arguments; "
+            "use kink='share', or nest two-argument calls"
+        )
+    return tuple(win / reduce(lambda p, q: p + q, wins) for win in wins)
+
+
+maximum = define(
+    "maximum",
+    parameters=("a", "b"),
+    variadic=True,
+    domain=(REAL, REAL),
+    mark="max",
+    derivative=lambda *ao, kink: _winner_partials(lambda a, b: a - b, *ao[:-1], kink=kink),
+    kinks="a tie gives all to the first winner",
+    native=library("Max", mpmath="max", numpy="maximum"),
+    latex=r"\max\left({0}\right)",
+)
+minimum = define(
+    "minimum",
+    parameters=("a", "b"),
+    variadic=True,
+    domain=(REAL, REAL),
+    mark="min",
+    derivative=lambda *ao, kink: _winner_partials(lambda a, b: b - a, *ao[:-1], kink=kink),
+    kinks="a tie gives all to the first winner",
+    native=library("Min", mpmath="min", numpy="minimum"),
+    latex=r"\min\left({0}\right)",
+)
+
+# Neural-network functions: compositions, with a stable form where the plain formula overflows.
+
+sigmoid = define(
+    "sigmoid",
+    formula=lambda x: 1 / (1 + exp(-x)),
+    derivative=lambda x, o: o * (1 - o),
+    latex=r"\sigma\left({0}\right)",
+    mark="σ",
+)
+softplus = define(
+    "softplus",
+    formula=lambda x: log(1 + exp(x)),
+    stable=lambda x: maximum(x, 0) + log1p(exp(-abs_(x))),
+    derivative=lambda x, o: sigmoid(x),
+    latex=r"\operatorname{{softplus}}\left({0}\right)",
+)
+log_sigmoid = define(
+    "log_sigmoid",
+    formula=lambda x: -log(1 + exp(-x)),
+    stable=lambda x: minimum(x, 0) - log1p(exp(-abs_(x))),
+    derivative=lambda x, o: sigmoid(-x),
+    latex=r"\log\sigma\left({0}\right)",
+    mark="log σ",
+)
+logaddexp = define(
+    "logaddexp",
+    parameters=("a", "b"),
+    domain=(REAL, REAL),
+    formula=lambda a, b: log(exp(a) + exp(b)),
+    stable=lambda a, b: maximum(a, b) + log1p(exp(-abs_(a - b))),
+    derivative=lambda a, b, o: (sigmoid(a - b), sigmoid(b - a)),
+    native={"numpy": "logaddexp"},
+    latex=r"\log\left(e^{{{0}}} + e^{{{1}}}\right)",
+)
+elu = define(
+    "elu",
+    formula=lambda x: where(x > 0, x, exp(x) - 1),
+    stable=lambda x: where(x > 0, x, expm1(minimum(x, 0))),
+    derivative=lambda x, o: where(x > 0, 1, exp(minimum(x, 0))),
+    latex=r"\operatorname{{elu}}\left({0}\right)",
+)
+SELU_ALPHA = Fraction("1.6732632423543772848170429916717")
+SELU_SCALE = Fraction("1.0507009873554804934193349852946")
+selu = define(
+    "selu",
+    formula=lambda x: SELU_SCALE * where(x > 0, x, SELU_ALPHA * (exp(x) - 1)),
+    stable=lambda x: SELU_SCALE * where(x > 0, x, SELU_ALPHA * expm1(minimum(x, 0))),
+    derivative=lambda x, o, kink: kink(
+        x, SELU_SCALE * SELU_ALPHA * exp(minimum(x, 0)), SELU_SCALE, "left"
+    ),
+    kinks="the left slope at 0",
+    latex=r"\operatorname{{selu}}\left({0}\right)",
+)
+silu = define(
+    "silu",
+    formula=lambda x: x * sigmoid(x),
+    derivative=lambda x, o: sigmoid(x) * (1 + x * sigmoid(-x)),
+    latex=r"\operatorname{{silu}}\left({0}\right)",
+)
+gelu = define(
+    "gelu",
+    formula=lambda x: x * (1 + erf(x / x.apply("sqrt", 2))) / 2,
+    latex=r"\operatorname{{gelu}}\left({0}\right)",
+)
+
+
+# Functions of several scalars (a family such as h[1..9]) are chains of two-operand functions.
+
+
+def _several(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def fold(*terms: Any) -> Any:
+        if len(terms) == 1 and isinstance(terms[0], (list, tuple)):
+            terms = tuple(terms[0])
+        if not terms:
+            raise GraphcError(f"{name} of nothing: give it at least one term")
+        return reduce(combine, terms)
+
+    fold.__name__ = name
+    fold.__doc__ = f"The {name} of several scalars."
+    return fold
+
+
+sum_of = _several("sum", lambda a, b: a + b)
+product_of = _several("prod", lambda a, b: a * b)
+
+
+def mean_of(*terms: Any) -> Any:
+    """The mean of several scalars."""
+    terms = tuple(terms[0]) if len(terms) == 1 and isinstance(terms[0], (list, tuple)) else terms
+    return sum_of(*terms) / len(terms)
+
+
+FAMILY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": sum_of,
+    "prod": product_of,
+    "mean": mean_of,
+}
+
+
+def declare(
+    name: str,
+    formula: Callable[..., Any],
+    *,
+    derivative: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
+    kinks: Any = (),
+    domain: Any = None,
+    code: Mapping[str, str] | None = None,
+    latex: str = "",
+    stable: Callable[..., Any] | None = None,
+    mark: str = "",
+    doc: str = "",
+) -> Function:
+    """A user's function, with the same record as ours; text may use it by name."""
+    from .rules import check_record  # the record is traced once, so that it fails here
+
+    old = FUNCTIONS.get(name)
+    if not name.isidentifier() or not name.isascii():
+        raise GraphcError(f"function name {name!r} must be a plain identifier such as 'swish'")
+    if (old is not None and old.origin != "user") or name in ALIASES or name in FAMILY_FUNCTIONS:
+        raise GraphcError(f"graphc has a function {name!r} already; choose another name")
+    parameters = tuple(inspect.signature(formula).parameters.values())
+    if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
+        raise GraphcError(f"the formula of {name!r} must take plain positional arguments")
+    names = tuple(p.name for p in parameters)
+    if not names:
+        raise GraphcError(f"the formula of {name!r} takes no argument; give it at least one")
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    record = Function(
+        name,
+        parameters=names,
+        defaults=defaults,
+        formula=formula,
+        stable=stable,
+        derivative=None if derivative is None else _own_derivative(name, derivative, len(names)),
+        switches=_switches(name, kinks, len(names)),
+        domain=_domains(domain, len(names)),
+        code=dict(code or {}),
+        latex=latex,
+        mark=mark,
+        origin="user",
+        doc=doc,
+    )
+    check_record(record)
+    FUNCTIONS[name] = record
+    return record
+
+
+def _domains(domain: Any, count: int) -> tuple[Interval, ...]:
+    if domain is None:
+        return (REAL,) * count
+    given = (
+        [domain]
+        if count == 1 and len(domain) == 2 and not hasattr(domain[0], "__len__")
+        else domain
+    )
+    if len(given) != count or any(len(interval) != 2 for interval in given):
+        raise GraphcError(f"domain= wants one (low, high) pair per argument, {count} in all")
+    return tuple((float(low), float(high)) for low, high in given)
+
+
+def _switches(name: str, kinks: Any, count: int) -> Callable[..., Any] | None:
+    """The user's kinks as expressions that are 0 there: a callable, or places on the real line."""
+    if callable(kinks) or not kinks:
+        return kinks or None
+    if count != 1:
+        raise GraphcError(
+            f"{name!r} has {count} arguments: give kinks= as a function of them that is 0 on the kink"
+        )
+    places = tuple(Fraction(place) for place in kinks)
+    return lambda x: tuple(x - place for place in places)
+
+
+def _own_derivative(name: str, derivative: Any, count: int) -> Callable[..., Any]:
+    """The user's derivative(s) in the calling form of a record: (*operands, o) -> partials."""
+    pieces = derivative if isinstance(derivative, (tuple, list)) else (derivative,)
+    takes = [len(inspect.signature(piece).parameters) for piece in pieces]
+    if any(take not in (count, count + 1) for take in takes) or len(pieces) not in (1, count):
+        raise GraphcError(
+            f"the derivative of {name!r} must take its {count} argument(s), optionally followed by "
+            "the function's own value"
+        )
+
+    def partials(*operands_and_own: Any) -> Any:
+        results = tuple(
+            piece(*operands_and_own[:take]) for piece, take in zip(pieces, takes, strict=True)
+        )
+        return results[0] if len(results) == 1 else results
+
+    return partials
+
+
+def is_value(operand: Any) -> bool:
+    """Whether the operand belongs to a graph."""
+    return isinstance(operand, Value)

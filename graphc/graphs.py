@@ -1,0 +1,278 @@
+"""Graph: what users hold. Declaring appends to its rows; every verb is a function of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from . import derive, differentiate, evaluation
+from .errors import GraphcError, visible
+from .expressions import constant, declare_node, declare_partial, expression
+from .formula import formula_text, graph_text
+from .language import read
+from .structure import Structure
+from .value import Value
+
+At = Mapping[str, Any] | None
+LARGEST_FILE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a graph, for reading."""
+
+    graph: Structure
+    row: int
+
+    @property
+    def name(self) -> str:
+        return self.graph.names[self.row]
+
+    @property
+    def kind(self) -> str:
+        """input, param, const or compute."""
+        return self.graph.kind(self.row)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The names that the formula mentions, in order."""
+        return tuple(self.graph.names[source] for source in self.graph.formula(self.row).sources)
+
+    @property
+    def value(self) -> Any:
+        """The value given at the declaration, or None."""
+        from .arithmetic import present
+
+        return present(self.graph.given[self.row]) if self.row in self.graph.given else None
+
+    @property
+    def text(self) -> str:
+        """The formula as it was declared."""
+        return (
+            formula_text(self.graph, self.row) if self.kind not in ("input", "param") else self.name
+        )
+
+    @property
+    def expr(self) -> Any:
+        """The formula as a SymPy expression in the names it mentions."""
+        from .symbols import Symbols, symbol
+
+        graph = self.graph
+        if self.kind in ("input", "param"):
+            return symbol(self.name)
+        sources = graph.formula(self.row).sources
+        known = {source: symbol(graph.names[source]) for source in sources}
+        advice = "collapse fewer nodes"
+        return evaluation.Evaluation(graph, Symbols(advice), known, {}).value(self.row)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}{'' if self.text == self.name else ' = ' + self.text}>"
+
+
+class Graph(Structure):
+    """A computation graph: nodes with names, formulas and edges."""
+
+    # Declaring.
+
+    def input(self, name: str, shape: tuple[Any, ...] = (), value: Any = None) -> Value:
+        """A new input."""
+        return self._leaf("input", name, shape, value)
+
+    def param(self, name: str, shape: tuple[Any, ...] = (), value: Any = None) -> Value:
+        """A new parameter."""
+        return self._leaf("param", name, shape, value)
+
+    def inputs(self, names: str) -> tuple[Value, ...]:
+        """New inputs, their names separated by spaces."""
+        return tuple(self.input(name) for name in names.replace(",", " ").split())
+
+    def params(self, names: str) -> tuple[Value, ...]:
+        """New parameters, their names separated by spaces."""
+        return tuple(self.param(name) for name in names.replace(",", " ").split())
+
+    def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
+        if tuple(shape) != ():
+            raise GraphcError(
+                f"{kind} {name!r} has shape {tuple(shape)}, and this version has scalars only"
+            )
+        row = self.bind(name, self.append(kind))
+        if value is not None:
+            self.given[row] = evaluation.number(value, name)
+        return Value(self, row)
+
+    def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:
+        """A new node from a value, a formula as text, or a number; `partials` are your own."""
+        if isinstance(formula, str):
+            row = declare_node(self, name, formula)
+        else:
+            row = self.lift(formula)
+            if row in self.names:
+                row = self.append("identity", (row,))
+            self.bind(name, row)
+        for source, partial in (partials or {}).items():
+            what = f"d {name} / d {source}"
+            own = (
+                expression(self, partial, what) if isinstance(partial, str) else self.lift(partial)
+            )
+            declare_partial(self, row, self.row(source), own)
+        return Value(self, row)
+
+    def const(self, value: Any, name: str) -> Value:
+        """A new constant node; a string such as '1/3' or 'pi/3' is exact."""
+        number = constant(value, f"const {name!r}") if isinstance(value, str) else value
+        number = getattr(number, "expression", number)
+        return Value(self, self.bind(name, self.constant(number)))
+
+    def output(self, *nodes: Any) -> None:
+        """Marks nodes as outputs."""
+        for node in nodes:
+            row = self.row(node)
+            if row not in self.declared_outputs:
+                self.declared_outputs.append(row)
+
+    # Reading.
+
+    def __getitem__(self, name: str) -> Node:
+        return Node(self, self.row(name))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([self.names[row] for row in self.nodes()])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        kinds = [self.ops[row] for row in self.leaves()]
+        counts = f"{kinds.count('input')} inputs, {kinds.count('param')} params"
+        outputs = ", ".join(self.output_names[:5])
+        return f"<Graph {self.name}: {counts}, {len(self)} nodes in all; outputs: {outputs}>"
+
+    def edges(self) -> list[tuple[str, str]]:
+        """(source, target) of every edge; parallel edges appear as often as they are."""
+        return [
+            (self.names[source], self.names[node])
+            for node in self.nodes()
+            for source in self.formula(node).sources
+        ]
+
+    @property
+    def input_names(self) -> list[str]:
+        return [self.names[row] for row in self.leaves() if self.ops[row] == "input"]
+
+    @property
+    def param_names(self) -> list[str]:
+        return [self.names[row] for row in self.leaves() if self.ops[row] == "param"]
+
+    @property
+    def output_names(self) -> list[str]:
+        return [self.names[row] for row in self.outputs()]
+
+    def to_text(self) -> str:
+        """The text form; reading it back gives the same graph."""
+        return graph_text(self)
+
+    def to_networkx(self) -> Any:
+        """A networkx MultiDiGraph with formulas on nodes; from_networkx reads it back."""
+        from .interchange import to_networkx
+
+        return to_networkx(self)
+
+    # Deriving.
+
+    def values(self, at: At = None) -> dict[str, Any]:
+        """The value of every node."""
+        return derive.values(self, at)
+
+    def local(self, source: str, target: str, at: At = None) -> Any:
+        """The partial of the formula of `target` by `source`, everything else held."""
+        return derive.local(self, source, target, at)
+
+    def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+        """{name: d of / d name} for every node with a path to `of`."""
+        return derive.reverse(self, of, at, form)
+
+    def forward(self, wrt: Any, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+        """{name: d name / d wrt} for every node reached from `wrt`."""
+        return derive.forward(self, wrt, at, form)
+
+    def derivative(
+        self, of: Any, wrt: Any, at: At = None, mode: str = "auto", form: str = "nodes"
+    ) -> Any:
+        """The total derivative d of / d wrt; 0 where there is no path."""
+        return derive.derivative(self, of, wrt, at, mode, form)
+
+    def all_pairs(self, at: At = None, result: str = "dict", out: Any = None) -> Any:
+        """{(i, j): d j / d i} for every connected pair, or the same as an array."""
+        return derive.all_pairs(self, at, result, out)
+
+    def paths(self, source: Any, target: Any) -> Iterable[tuple[str, ...]]:
+        """An iterator over the paths, as tuples of names."""
+        return derive.paths(self, source, target)
+
+    def count_paths(self, source: Any, target: Any) -> int:
+        """The exact number of paths, without enumerating them."""
+        return derive.number_of_paths(self, source, target)
+
+    def longest_path(self, source: Any, target: Any) -> tuple[str, ...]:
+        """One of the longest paths; empty if there is none."""
+        return derive.longest(self, source, target)
+
+    def pathwise(self, of: Any, wrt: Any, at: At = None, limit: int = 10_000) -> derive.PathSum:
+        """The derivative as a sum over paths: `.value` and `.terms`."""
+        return derive.pathwise(self, of, wrt, at, limit)
+
+    def top_paths(self, of: Any, wrt: Any, at: At = None, k: int = 10) -> derive.PathSum:
+        """The k largest terms of the path sum, without enumerating the rest."""
+        return derive.largest_paths(self, of, wrt, at, k)
+
+    def jacobian(
+        self, of: Any = None, wrt: Any = None, at: At = None, layout: str = "numerator"
+    ) -> Any:
+        """The matrix of derivatives of `of` (rows) by `wrt` (columns)."""
+        return differentiate.jacobian(self, of, wrt, at, layout)
+
+    def hessian(self, of: Any = None, wrt: Any = None, at: At = None) -> Any:
+        """The matrix of second derivatives of one node."""
+        return differentiate.hessian(self, of, wrt, at)
+
+    def differentiate(self, of: Any = None, wrt: Any = None, mode: str = "reverse") -> Graph:
+        """The graph extended by the nodes of its derivative; its outputs are the derivatives."""
+        return differentiate.differentiate(self, of, wrt, mode)
+
+
+def parse(text: str, name: str = "graph") -> Graph:
+    """The graph that a text declares."""
+    graph = Graph(name)
+    read(graph, text)
+    return graph
+
+
+def load(path: str | PathLike[str]) -> Graph:
+    """The graph that a file declares."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise GraphcError(f"{file.name} is over {LARGEST_FILE >> 20} MB; split the graph")
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise GraphcError(f"{visible(str(path))} is not a text file in UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise GraphcError(f"cannot read {visible(str(path))}: {reason.lower()}") from None
+    try:
+        return parse(text, file.stem)
+    except GraphcError as error:
+        raise GraphcError(f"{file.name}, {error}") from None

@@ -1,0 +1,238 @@
+"""Rules: each function's formula and derivative as a little program over its operands.
+
+The record's lambdas are traced once. A function without a declared derivative is derived by the sweep
+over its own formula, so only primitives and kinks state derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from .errors import GraphcError
+from .functions import FUNCTIONS, Function, Kink
+from .paths import sweep
+from .structure import Structure, ancestors
+from .value import Value
+
+
+class Algebra(Protocol):
+    """What can be carried: anything the functions of the table can be applied to."""
+
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any: ...
+
+    def constant(self, value: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Template:
+    """A little program: slot numbers 0, 1, ... are the arguments, then one slot per step."""
+
+    steps: tuple[tuple[str, tuple[int, ...], dict[str, Any]], ...]
+    root: int
+
+    def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
+        """The value of the root on these arguments."""
+        slots = list(arguments)
+        for op, operands, settings in self.steps:
+            if op == "const":
+                slots.append(algebra.constant(settings["value"]))
+            else:
+                slots.append(algebra.apply(op, [slots[o] for o in operands], settings))
+        return slots[self.root]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a function of n operands is differentiated; slot n is the function's own value."""
+
+    partials: tuple[Template, ...]
+    switches: tuple[Template, ...]  # each is 0 exactly on a kink
+
+
+class Rows:
+    """The algebra of program values: applying a function appends a row, trivial factors vanish."""
+
+    def __init__(self, graph: Structure) -> None:
+        self.graph = graph
+
+    def constant(self, value: Any) -> int:
+        return self.graph.constant(value)
+
+    def number(self, row: int) -> Any:
+        """The exact number a row holds, or None."""
+        value = self.graph.settings(row).get("value")
+        return value if isinstance(value, (int, Fraction)) else None
+
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+        numbers = [self.number(arg) for arg in args]
+        if op == "mul":
+            for this, other in ((0, 1), (1, 0)):
+                if numbers[this] == 1:
+                    return int(args[other])
+                if numbers[this] == 0:
+                    return self.constant(0)
+                if numbers[this] == -1:
+                    return self.apply("neg", [args[other]], {})
+        if op == "add" and 0 in numbers:
+            return int(args[1 - numbers.index(0)])
+        if op == "neg" and self.graph.ops[args[0]] == "neg":
+            return self.graph.operands[args[0]][0]
+        if op in EXACT and None not in numbers:
+            return self.constant(EXACT[op](*numbers))
+        if op == "add" and self.graph.ops[args[1]] == "neg":
+            op, args = "sub", (args[0], self.graph.operands[args[1]][0])
+        if op in ("taken", "untaken"):
+            one, zero = (1, 0) if op == "taken" else (0, 1)
+            return self.graph.append("where", (args[0], self.constant(one), self.constant(zero)))
+        return self.graph.operation(op, tuple(args), settings)
+
+
+EXACT: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "neg": lambda a: -a,
+}
+_RULES: dict[Any, tuple[Function, Rule]] = {}
+_FORMULAS: dict[Any, tuple[Function, Template]] = {}
+
+
+def _key(op: str, count: int, settings: dict[str, Any]) -> Any:
+    return (op, count, *sorted(settings.items())) if settings else (op, count)
+
+
+def rule(op: str, count: int, settings: dict[str, Any]) -> Rule:
+    """The rule of a function on `count` operands."""
+    key = _key(op, count, settings)
+    record = FUNCTIONS[op]
+    known = _RULES.get(key)
+    if known is None or known[0] is not record:  # a user may declare a function anew
+        known = _RULES[key] = (record, _trace_rule(record, count, settings))
+    return known[1]
+
+
+def formula(op: str, count: int, settings: dict[str, Any], exact: bool) -> Template | None:
+    """The formula of a composed function: the plain one for exact work, else the stable one."""
+    record = FUNCTIONS[op]
+    body = record.formula if exact or record.stable is None else record.stable
+    if body is None:
+        return None
+    key = (*_key(op, count, settings), exact)
+    known = _FORMULAS.get(key)
+    if known is None or known[0] is not record:
+        scratch, arguments = _scratch(record, count)
+        known = _FORMULAS[key] = (record, _template(scratch, count, body(*arguments)))
+    return known[1]
+
+
+def check_record(record: Function) -> None:
+    """Traces a new record, so that a mistake in it shows where it is declared."""
+    count = len(record.parameters)
+    try:
+        for body in (record.formula, record.stable):
+            if body is not None:
+                scratch, arguments = _scratch(record, count)
+                _template(scratch, count, body(*arguments))
+        _trace_rule(record, count, {})
+    except GraphcError as error:
+        raise GraphcError(f"function {record.name!r}: {error}") from None
+    except (TypeError, AttributeError, ValueError) as error:
+        raise GraphcError(
+            f"function {record.name!r} cannot be traced ({error}); write it with operators and the "
+            "functions of graphc, such as gc.exp"
+        ) from None
+
+
+def _scratch(record: Function, count: int) -> tuple[Structure, list[Value]]:
+    scratch = Structure(record.name)
+    return scratch, [Value(scratch, scratch.append("input")) for _ in range(count)]
+
+
+def _template(scratch: Structure, slots: int, result: Any) -> Template:
+    """The rows that a result needs, with the first `slots` rows as arguments."""
+    root = scratch.lift(result)
+    needed = [row for row in ancestors(scratch, [root]) if row >= slots]
+    slot = {**{row: row for row in range(slots)}, **{r: slots + i for i, r in enumerate(needed)}}
+    steps = tuple(
+        (scratch.ops[row], tuple(slot[o] for o in scratch.operands[row]), scratch.settings(row))
+        for row in needed
+    )
+    return Template(steps, slot[root])
+
+
+def _trace_rule(record: Function, count: int, settings: dict[str, Any]) -> Rule:
+    if record.derivative is None:
+        return _derived_rule(record, count)
+    scratch, operands = _scratch(record, count)
+    own = Value(scratch, scratch.append("input"))
+    extra = {key: value for key, value in settings.items() if key != "kink"}
+    kink = Kink(settings.get("kink"))
+    if record.kinks:
+        extra["kink"] = kink
+    partials = record.derivative(*operands, own, **extra)
+    if count == 1 and not isinstance(partials, (tuple, list)):
+        partials = (partials,)
+    if not isinstance(partials, (tuple, list)) or len(partials) != count:
+        raise GraphcError(
+            f"the derivative of {record.name!r} must give {count} partial(s), one per argument"
+        )
+    switches = [*kink.switches, *_declared_switches(record, operands)]
+    return Rule(
+        tuple(_template(scratch, count + 1, partial) for partial in partials),
+        _distinct(_template(scratch, count + 1, switch) for switch in switches),
+    )
+
+
+def _declared_switches(record: Function, operands: Sequence[Value]) -> list[Any]:
+    if record.switches is None:
+        return []
+    found = record.switches(*operands)
+    return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
+def _derived_rule(record: Function, count: int) -> Rule:
+    """The chain rule over the function's own formula."""
+    if record.formula is None:
+        raise GraphcError(f"the function {record.name!r} has neither a formula nor a derivative")
+    scratch, operands = _scratch(record, count)
+    scratch.append("input")  # the slot of the own value, which the chain rule does not need
+    body = record.stable or record.formula
+    root = scratch.lift(body(*operands))
+    rows = Rows(scratch)
+    switches: list[Any] = _declared_switches(record, operands)
+
+    def hops(row: int) -> list[tuple[int, Any]]:
+        if row <= count or not scratch.operands[row] or scratch.ops[row] == "stop":
+            return []
+        inner = rule(scratch.ops[row], len(scratch.operands[row]), scratch.settings(row))
+        arguments = [*scratch.operands[row], row]
+        switches.extend(Value(scratch, t.run(rows, arguments)) for t in inner.switches)
+        return [
+            (operand, partial.run(rows, arguments))
+            for operand, partial in zip(scratch.operands[row], inner.partials, strict=True)
+        ]
+
+    def carry(local: int, adjoint: int) -> int:
+        return rows.apply("mul", (adjoint, local), {})
+
+    def add(old: int, new: int) -> int:
+        return rows.apply("add", (old, new), {})
+
+    order = reversed(ancestors(scratch, [root]))
+    adjoints = sweep(order, hops, {root: rows.constant(1)}, carry, add)
+    partials = [Value(scratch, adjoints[i]) if i in adjoints else 0 for i in range(count)]
+    return Rule(
+        tuple(_template(scratch, count + 1, partial) for partial in partials),
+        _distinct(_template(scratch, count + 1, switch) for switch in switches),
+    )
+
+
+def _distinct(templates: Any) -> tuple[Template, ...]:
+    found: list[Template] = []
+    for template in templates:
+        if template not in found:
+            found.append(template)
+    return tuple(found)

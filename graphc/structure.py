@@ -1,0 +1,405 @@
+"""Structure: a graph as flat, append-only rows of operations, some of which have names.
+
+A row is an operation on earlier rows, so row order is topological order. A node is a named row; its
+formula is the little DAG of unnamed rows between it and the names it mentions. Changing granularity
+is adding or removing names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from . import names as naming
+from .errors import GraphcError, listing, nearest
+from .functions import FUNCTIONS, lookup
+from .value import Value
+
+S = TypeVar("S", bound="Structure")
+LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
+NO_ATTRIBUTES: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What stands between a node and the names it mentions."""
+
+    rows: tuple[int, ...]  # the unnamed rows and the node's own row, ascending
+    sources: tuple[int, ...]  # source of each edge into the node, in order of mention
+    passes: tuple[bool, ...]  # whether a derivative can pass the edge (gc.stop blocks it)
+
+
+class Structure:
+    """Rows of operations with names; what every front end appends to and every verb reads."""
+
+    def __init__(self, name: str = "graph") -> None:
+        self.name = name
+        self.ops: list[str] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.attributes: dict[int, dict[str, Any]] = {}
+        self.rows: dict[str, int] = {}  # name -> row
+        self.names: dict[int, str] = {}  # row -> name
+        self.given: dict[int, Any] = {}  # values that came with the declaration
+        self.declared_outputs: list[int] = []
+        self.partials: dict[
+            tuple[int, int], int
+        ] = {}  # (node, edge) -> row of the user's own partial
+        self.split: set[int] = set()  # nodes whose every operand is an edge of its own
+        self.copies: dict[str, tuple[str, ...]] = {}  # untied name -> names of its copies
+        self.lines: dict[int, int] = {}  # row -> line of the text it was declared on
+        self.observer: Callable[[], None] | None = (
+            None  # told before each applied function (tracing)
+        )
+        self._formulas: dict[int, Formula] = {}
+
+    # Appending.
+
+    def append(self, op: str, operands: tuple[int, ...] = (), **attributes: Any) -> int:
+        """A new row."""
+        self.ops.append(op)
+        self.operands.append(operands)
+        row = len(self.ops) - 1
+        if attributes:
+            self.attributes[row] = attributes
+        return row
+
+    def constant(self, value: Any) -> int:
+        """A new row holding a number."""
+        return self.append("const", value=checked_number(value))
+
+    def apply(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Value:
+        """The value of a function on values and numbers: what operators and functions call."""
+        if self.observer is not None:
+            self.observer()
+        record = lookup(name)
+        arranged, settings = record.arrange(tuple(operands), attributes)
+        return Value(self, self.operation(record.name, tuple(map(self.lift, arranged)), settings))
+
+    def operation(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+        """A new row for a checked function on rows; an exponent that is a number is a setting."""
+        conditions = [
+            FUNCTIONS[self.ops[row]].binding == 0 if self.ops[row] in FUNCTIONS else False
+            for row in operands
+        ]
+        wants = op in ("where", "taken", "untaken")
+        if conditions and (conditions[0] != wants or any(conditions[1:])):
+            raise GraphcError(
+                "where(cond, a, b) needs one comparison as its condition, such as x > 0"
+                if wants
+                else f"a comparison is a condition, not a number; {op} cannot use it: write where(cond, a, b)"
+            )
+        if op == "pow" and self.ops[operands[1]] == "const":
+            exponent = simple_exponent(self.attributes[operands[1]]["value"])
+            if exponent is not None:
+                return self.append("power", operands[:1], exponent=exponent)
+        if op == "power":
+            settings = {"exponent": settings.get("exponent", 1)}
+        return self.append(op, operands, **settings)
+
+    def lift(self, operand: Any) -> int:
+        """The row of a value of this graph, or of a new constant."""
+        if isinstance(operand, Value):
+            if operand.graph is not self:
+                raise GraphcError(
+                    f"the value {operand.graph.label(operand.row)} belongs to the graph "
+                    f"{operand.graph.name!r}, not to {self.name!r}; declare both in one graph"
+                )
+            return operand.row
+        return self.constant(operand)
+
+    def function_of_ufunc(self, ufunc: str) -> str | None:
+        """The function of the table that a NumPy ufunc stands for."""
+        return UFUNCS.get(ufunc)
+
+    def bind(self, name: str, row: int) -> int:
+        """Gives a row a name that nobody has yet."""
+        name = naming.checked(name)
+        if name in self.rows:
+            raise GraphcError(
+                f"the name {name!r} is declared already; choose another name for the second one"
+            )
+        self.rows[name] = row
+        self.names[row] = name
+        if row != len(self.ops) - 1:
+            self._formulas.clear()  # an unnamed row inside a formula became a node
+        return row
+
+    def unused_name(self, stem: str) -> str:
+        """The stem, or stem_2, stem_3, ... whichever is free first."""
+        name, number = stem, 2
+        while name in self.rows:
+            name, number = f"{stem}_{number}", number + 1
+        return name
+
+    # Reading.
+
+    def row(self, name: str | Any) -> int:
+        """The row of a node, by name."""
+        if isinstance(name, Value):
+            name = self.names.get(name.row, "an unnamed value")
+        name = getattr(name, "name", name)
+        if not isinstance(name, str):
+            raise GraphcError(f"a node is asked for by its name, not by {type(name).__name__}")
+        row = self.rows.get(name)
+        if row is None:
+            row = self.rows.get(naming.spelling(name))
+        if row is None:
+            hint = nearest(name, self.rows) or f" (nodes: {listing(self.rows)})"
+            raise GraphcError(f"there is no node {name!r}{hint}")
+        return row
+
+    def label(self, row: int) -> str:
+        """The name of a row, or a word for an unnamed one."""
+        return repr(self.names[row]) if row in self.names else f"of an unnamed {self.ops[row]}"
+
+    def nodes(self) -> list[int]:
+        """The named rows in topological order."""
+        return sorted(self.names)
+
+    def settings(self, row: int) -> dict[str, Any]:
+        """The settings of a row's operation."""
+        return self.attributes.get(row, NO_ATTRIBUTES)
+
+    def kind(self, row: int) -> str:
+        """input, param, const or compute."""
+        op = self.ops[row]
+        if op in ("input", "param"):
+            return op
+        return "compute" if op == "edges" or self.formula(row).sources else "const"
+
+    @property
+    def partials_of(self) -> set[int]:
+        """The nodes for which the user declared derivatives."""
+        return {node for node, _ in self.partials}
+
+    def formula(self, node: int) -> Formula:
+        """The rows and edges of one node; remembered until names change."""
+        known = self._formulas.get(node)
+        if known is None:
+            known = self._formulas[node] = self._formula(node)
+        return known
+
+    def _formula(self, node: int) -> Formula:
+        if node in self.split:
+            sources = [row for row in self.operands[node] if row in self.names]
+            passing = self.ops[node] != "stop"
+            inside = [row for row in self.operands[node] if row not in self.names]
+            return Formula((*inside, node), tuple(sources), (passing,) * len(sources))
+        order: dict[int, bool] = {}  # source -> whether a derivative passes, in order of mention
+        seen: dict[int, bool] = {}
+        stack: list[tuple[int, bool]] = [(node, True)]
+        while stack:
+            row, passing = stack.pop()
+            if row != node and row in self.names:
+                order[row] = order.get(row, False) or passing
+                continue
+            if seen.get(row) or (row in seen and not passing):
+                continue
+            seen[row] = passing
+            passing = passing and self.ops[row] != "stop"
+            stack.extend((operand, passing) for operand in reversed(self.operands[row]))
+        return Formula(tuple(sorted(seen)), tuple(order), tuple(order.values()))
+
+    def edges_of(self, node: int) -> Iterator[tuple[int, int]]:
+        """(edge number, source) of the edges that a derivative can pass into a node."""
+        formula = self.formula(node)
+        for edge, source in enumerate(formula.sources):
+            if formula.passes[edge]:
+                yield edge, source
+
+    def leaves(self) -> list[int]:
+        """The named rows whose value comes from outside."""
+        return [row for row in self.nodes() if self.ops[row] in LEAVES]
+
+    def outputs(self) -> list[int]:
+        """The declared outputs, or else the nodes that nothing uses."""
+        if self.declared_outputs:
+            return list(self.declared_outputs)
+        used = {source for node in self.names for source in self.formula(node).sources}
+        return [row for row in self.nodes() if row not in used and self.ops[row] not in LEAVES]
+
+    # Granularity.
+
+    def duplicate(self: S) -> S:
+        """An independent copy."""
+        other = type(self)(self.name)
+        for key, value in vars(self).items():
+            setattr(other, key, value.copy() if isinstance(value, (list, dict, set)) else value)
+        return other
+
+    def expand(self: S) -> S:
+        """A graph in which every operation is a node; derivatives are the same."""
+        other = self.duplicate()
+        owned = self.partials_of
+        for node in self.nodes():
+            if node in owned or self.ops[node] in ("edges", *LEAVES):
+                continue
+            number = 1
+            for row in self.formula(node).rows:
+                if row != node and self.operands[row] and row not in other.names:
+                    if FUNCTIONS[self.ops[row]].binding == 0:
+                        continue  # a condition is part of its where
+                    while f"{self.names[node]}_{number}" in other.rows:
+                        number += 1
+                    other.bind(f"{self.names[node]}_{number}", row)
+        other._formulas.clear()
+        for row in other.nodes():
+            plain = all(o in other.names or not self.operands[o] for o in self.operands[row])
+            if row not in owned and self.operands[row] and plain:
+                other.split.add(row)
+        return other
+
+    def collapse(self: S, *names: str) -> S:
+        """A graph in which the named nodes are part of the formulas that use them."""
+        chosen = [self.row(name) for name in names]
+        if not names:
+            kept = {*self.outputs(), *self.leaves(), *self.partials_of}
+            chosen = [row for row in self.nodes() if row not in kept and self.ops[row] != "edges"]
+        used = {source for node in self.names for source in self.formula(node).sources}
+        for row in chosen:
+            name = self.names[row]
+            if self.ops[row] in LEAVES:
+                raise GraphcError(f"{name!r} is an {self.kind(row)} and cannot be collapsed")
+            if self.ops[row] == "edges" or row in self.partials_of:
+                raise GraphcError(
+                    f"{name!r} cannot be collapsed: its derivatives were declared, not derived"
+                )
+            if row not in used or row in self.declared_outputs:
+                raise GraphcError(
+                    f"{name!r} is an output and cannot be collapsed into the nodes that use it"
+                )
+            for node, edge in self.partials:
+                if row in self.formula(node).sources:
+                    raise GraphcError(
+                        f"{name!r} cannot be collapsed: d {self.names[node]} / d "
+                        f"{self.names[self.formula(node).sources[edge]]} was declared by hand"
+                    )
+        other = self.duplicate()
+        for row in chosen:
+            del other.rows[other.names.pop(row)]
+        gone = set(chosen)
+        other.split = {r for r in other.split - gone if not gone & set(self.operands[r])}
+        other._formulas.clear()
+        return other
+
+    def untie(self: S, name: str) -> S:
+        """A graph in which each occurrence of an input or parameter is a copy name_1, name_2, ..."""
+        tied = self.row(name)
+        if self.ops[tied] not in LEAVES:
+            raise GraphcError(f"{name!r} is computed; only inputs and parameters can be untied")
+        if any(tied in self._reads(row) for row in self.partials.values()):
+            raise GraphcError(f"{name!r} cannot be untied: a declared derivative mentions it")
+        name = self.names[tied]
+        occurrences = sum(operands.count(tied) for operands in self.operands)
+        if not occurrences:
+            raise GraphcError(f"nothing uses {name!r}, so there is nothing to untie")
+        other = type(self)(self.name)
+        moved: list[int] = []
+        copies: list[int] = []
+        for row, op in enumerate(self.ops):
+            if row == tied:
+                for number in range(1, occurrences + 1):
+                    copies.append(other.append(op))
+                    other.bind(f"{name}_{number}", copies[-1])
+                    if tied in self.given:
+                        other.given[copies[-1]] = self.given[tied]
+                other.copies[name] = tuple(other.names[copy] for copy in copies)
+                moved.append(-1)
+                copies.reverse()
+                continue
+            operands = tuple(copies.pop() if o == tied else moved[o] for o in self.operands[row])
+            moved.append(other.append(op, operands, **self.settings(row)))
+        for row, label in self.names.items():
+            if row != tied:
+                other.rows[label], other.names[moved[row]] = moved[row], label
+        other.given.update({moved[r]: v for r, v in self.given.items() if r != tied})
+        other.declared_outputs = [moved[row] for row in self.declared_outputs if row != tied]
+        other.partials = {(moved[n], e): moved[r] for (n, e), r in self.partials.items()}
+        other.split = {moved[row] for row in self.split}
+        other.lines = {moved[row]: line for row, line in self.lines.items() if row != tied}
+        other.copies.update({k: v for k, v in self.copies.items() if name not in v})
+        return other
+
+    def _reads(self, row: int) -> set[int]:
+        """The named rows that an unnamed expression mentions."""
+        found, stack = set(), [row]
+        while stack:
+            here = stack.pop()
+            if here in self.names:
+                found.add(here)
+            else:
+                stack.extend(self.operands[here])
+        return found
+
+
+def checked_number(value: Any) -> Any:
+    """A finite number that a constant row may hold: exact where it came exact."""
+    if isinstance(value, bool) or value is None:
+        raise GraphcError(f"{value!r} is not a number")
+    if isinstance(value, (int, Fraction)):
+        return value
+    if isinstance(value, str):
+        raise GraphcError(
+            f"{value!r} is text, not a value of the graph; use gc.const({value!r}, name) for an exact "
+            "number, or a whole formula as one string"
+        )
+    if type(value).__module__.startswith("sympy") and getattr(value, "is_number", False):
+        return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
+    if type(value).__module__.startswith("mpmath"):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise GraphcError(f"{type(value).__name__} is not a number or a value of a graph") from None
+    if not math.isfinite(number):
+        raise GraphcError(f"the constant {number} is not finite; constants must be finite numbers")
+    return number
+
+
+def simple_exponent(value: Any) -> Any:
+    """A rational exponent as a setting of `power`; None where it has to stay an operand."""
+    if isinstance(value, float):
+        exact = Fraction(value)
+        return exact if exact.denominator <= 64 else value
+    return value if isinstance(value, (int, Fraction)) else None
+
+
+def _ufuncs() -> dict[str, str]:
+    table = {
+        "negative": "neg",
+        "subtract": "sub",
+        "multiply": "mul",
+        "divide": "div",
+        "true_divide": "div",
+        "power": "pow",
+        "float_power": "pow",
+        "less": "lt",
+        "less_equal": "le",
+        "greater": "gt",
+        "greater_equal": "ge",
+        "equal": "eq",
+        "not_equal": "ne",
+        "add": "add",
+    }
+    for record in FUNCTIONS.values():
+        if "numpy" in record.native:
+            table[record.native["numpy"]] = record.name
+    return table
+
+
+UFUNCS = _ufuncs()
+
+
+def ancestors(structure: Structure, rows: Iterable[int]) -> list[int]:
+    """The rows that these rows are computed from, themselves included, ascending."""
+    seen: set[int] = set()
+    stack = list(rows)
+    while stack:
+        row = stack.pop()
+        if row not in seen:
+            seen.add(row)
+            stack.extend(structure.operands[row])
+    return sorted(seen)
