@@ -29,7 +29,12 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "min": ("functions", "minimum"),
     "abs": ("functions", "abs_"),
 }
-_FUNCTIONS = ["exp", "log", "log1p", "expm1", "sqrt", "square", "sign", "heaviside", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sigmoid", "softplus", "log_sigmoid", "logaddexp", "relu", "leaky_relu", "elu", "selu", "silu", "gelu", "erf", "hardtanh", "clip", "maximum", "minimum", "where", "stop"]
+_FUNCTIONS = (
+    *("exp", "log", "log1p", "expm1", "sqrt", "square", "sign", "heaviside", "sin", "cos", "tan"),
+    *("asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sigmoid", "softplus", "erf"),
+    *("log_sigmoid", "logaddexp", "relu", "leaky_relu", "elu", "selu", "silu", "gelu", "hardtanh"),
+    *("clip", "maximum", "minimum", "where", "stop"),
+)
 _PUBLIC.update({name: ("functions", name) for name in _FUNCTIONS})
 
 __all__ = sorted([*_PUBLIC, "__version__"])  # names are resolved by __getattr__

@@ -1,9 +1,9 @@
 """Numbers: the algebra of exact numbers, 50-digit numbers and floats, told apart value by value.
 
-Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value, which
-decides signs and takes over once the expression is too large to be worth keeping. A float anywhere
-makes what depends on it float. A value that does not exist is `Undefined`, with the reason, and is an
-error only if a result needs it.
+Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
+which decides signs and takes over once the expression is too large to be worth keeping. A float
+anywhere makes what depends on it float. A value that does not exist is `Undefined`, with the reason,
+and is an error only if a result needs it.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Exact:
         self.args = args
         self.settings = settings
         self.digits = digits
-        self.nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
-        self.nesting += op not in FLOAT_ARITHMETIC and op != "power"
+        nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
+        self.nesting: int = nesting + (op not in FLOAT_ARITHMETIC and op != "power")
         self._expression = expression
 
     @property
@@ -177,7 +177,7 @@ class Numbers:
                 function = getattr(np, native["numpy"])
                 return function(*args) if len(args) == 1 else reduce(function, args)
             if "math" in native:
-                return np.float64(_vectorised(native["math"])(args[0]))[()]
+                return _vectorised(native["math"])(args[0])[()]
             return self._composed(op, args, settings, exact=False)
 
     def _composed(self, op: str, args: Sequence[Any], settings: dict[str, Any], exact: bool) -> Any:

@@ -1,7 +1,6 @@
 """The user's verbs: values, local derivatives, reverse, forward, all pairs, paths, Jacobians.
 
-Every verb is the one sweep of paths.py over an `Evaluation`: values of rows and local derivatives of
-nodes, carried in one algebra (numbers, symbols).
+Every verb is the one sweep of paths.py over an Evaluation.
 """
 
 from __future__ import annotations
@@ -9,18 +8,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .arithmetic import NUMBERS, as_float
 from .errors import GraphcError, NotFiniteWarning, listing
-from .evaluation import Derivatives, Request
+from .evaluation import Derivatives, Edge, Request
 from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
 from .structure import Structure
 
 MODES = ("auto", "reverse", "forward", "paths")
-Hop = tuple[int, tuple[int, int]]  # (next node, (target, edge number))
+Hop = tuple[int, Edge]  # (next node, the edge that leads there)
+Carry = Callable[[Edge, Any], Any]
 
 
 # Nodes and hops.
@@ -145,14 +146,8 @@ def forward(
     starts = _seeds(graph, wrt, None)
     order = graph.nodes()
     hops = out_of(graph, order)
-    reached = sweep(
-        order,
-        lambda n: hops.get(n, ()),
-        dict.fromkeys(starts, True),
-        lambda _, v: v,
-        lambda a, b: True,
-    )
-    request = Request(graph, at, form, upstream(graph, reached))
+    touched = reached(order, lambda n: hops.get(n, ()), starts)
+    request = Request(graph, at, form, upstream(graph, touched))
     label = "wrt" if len(starts) > 1 else graph.names[next(iter(starts))]
     return _swept(
         request,
@@ -172,53 +167,45 @@ def _swept(
     suffix: str,
     label: Callable[[str], str],
 ) -> Derivatives:
-    """The sweep with scalars: what reverse and forward share."""
+    """The sweep that reverse and forward share: adjoints are pulled, tangents pushed."""
     graph, evaluation = request.graph, request.evaluation
+    carry = evaluation.pull if suffix == "bar" else evaluation.push
     start = {
         row: request.seed(seed, f"the seed of {graph.names[row]!r}") for row, seed in seeds.items()
     }
-    steps = request.symbolic and request.form == "steps"
-
-    def carry(edge: tuple[int, int], value: Any) -> Any:
-        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
-
-    if steps:
-        arrived = _one_step_each(request, start, order, hops, suffix)
-    else:
-        arrived = sweep(order, hops, start, carry, evaluation.add)
+    if request.symbolic and request.form == "steps":
+        carry = _one_step(request, carry, suffix)
+    arrived = sweep(order, hops, start, carry, evaluation.add)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
-        reached = sweep(order, hops, dict.fromkeys(start, True), lambda _, v: v, lambda a, b: True)
-        for node in reached:
+        for node in reached(order, hops, start):
             arrived.setdefault(node, 0)
     result = Derivatives()
     for node in sorted(arrived, reverse=suffix == "bar"):
         name = graph.names[node]
-        result[name] = request.finish(arrived[node], lambda: label(name))  # noqa: B023
+        result[name] = request.finish(arrived[node], partial(label, name))
     request.tell_kinks(result)
     return result
 
 
-def _one_step_each(
-    request: Request,
-    start: dict[int, Any],
-    order: Sequence[int],
-    hops: Callable[[int], Iterable[Hop]],
-    suffix: str,
-) -> dict[int, Any]:
-    """Each node's update in the adjoints (or tangents) of its neighbours, as symbols."""
+def _one_step(request: Request, carry: Carry, suffix: str) -> Carry:
+    """Carries a neighbour's adjoint (or tangent) as a symbol instead of its value."""
     from .symbols import symbol
 
-    graph, evaluation = request.graph, request.evaluation
-    arrived = dict(start)
-    for node in order:
-        if node in arrived:
-            here = symbol(f"{graph.names[node]}_{suffix}")
-            for neighbour, (target, edge) in hops(node):
-                term = evaluation.carry(evaluation.local(target)[edge], here)
-                if term is not None:
-                    known = neighbour in arrived
-                    arrived[neighbour] = evaluation.add(arrived[neighbour], term) if known else term
-    return arrived
+    graph = request.graph
+
+    def step(edge: Edge, _: Any) -> Any:
+        target, number = edge
+        near = target if suffix == "bar" else graph.formula(target).sources[number]
+        return carry(edge, symbol(f"{graph.names[near]}_{suffix}"))
+
+    return step
+
+
+def reached(
+    order: Iterable[int], hops: Callable[[int], Iterable[Hop]], start: Iterable[int]
+) -> dict[int, bool]:
+    """The nodes that a path leads to."""
+    return sweep(order, hops, dict.fromkeys(start, True), lambda _, v: v, lambda a, b: True)
 
 
 def derivative(
@@ -252,15 +239,12 @@ def total(request: Request, target: int, source: int, mode: str = "reverse") -> 
     graph, evaluation = request.graph, request.evaluation
     between = path_between(graph, source, target)
 
-    def carry(edge: tuple[int, int], value: Any) -> Any:
-        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
-
     if mode == "forward":
         start, end, order = source, target, sorted(between)
-        hops = out_of(graph, order)
+        hops, carry = out_of(graph, order), evaluation.push
     else:
         start, end, order = target, source, sorted(between, reverse=True)
-        hops = {node: into(graph, node) for node in order}
+        hops, carry = {node: into(graph, node) for node in order}, evaluation.pull
     arrived = sweep(
         order,
         lambda node: [hop for hop in hops.get(node, ()) if hop[0] in between],
@@ -272,16 +256,21 @@ def total(request: Request, target: int, source: int, mode: str = "reverse") -> 
     return request.finish(result, lambda: f"d {graph.names[target]} / d {graph.names[source]}")
 
 
-def path_between(graph: Structure, source: int, target: int) -> set[int]:
-    """The nodes on a path from source to target, both included."""
-    above = {target}
-    stack = [target]
+def origins(graph: Structure, target: int) -> set[int]:
+    """The nodes from which a path leads to the target, itself included."""
+    seen, stack = {target}, [target]
     while stack:
         for _, node in graph.edges_of(stack.pop()):
-            if node not in above and node >= source:
-                above.add(node)
+            if node not in seen:
+                seen.add(node)
                 stack.append(node)
+    return seen
+
+
+def path_between(graph: Structure, source: int, target: int) -> set[int]:
+    """The nodes on a path from source to target, both included."""
     below = {source}
+    above = origins(graph, target)
     for node in sorted(above):
         if any(origin in below for _, origin in graph.edges_of(node)):
             below.add(node)
@@ -302,9 +291,9 @@ def all_pairs(
         return _dense_pairs(request, order, out)
 
     # each node carries its whole row {source: derivative}: one sweep for all sources
-    def carry(edge: tuple[int, int], row: dict[int, Any]) -> dict[int, Any] | None:
-        z = evaluation.local(edge[0])[edge[1]]
-        return None if z is None else {i: evaluation.carry(z, v) for i, v in row.items()}
+    def carry(edge: Edge, row: dict[int, Any]) -> dict[int, Any]:
+        pushed = {source: evaluation.push(edge, value) for source, value in row.items()}
+        return {source: value for source, value in pushed.items() if value is not None}
 
     def add(old: dict[int, Any], new: dict[int, Any]) -> dict[int, Any]:
         for source, value in new.items():
@@ -463,8 +452,7 @@ def pathwise(
     for path in enumerate_paths(hops, source, target):
         product = one
         for _, edge in path[1:]:
-            z = evaluation.local(edge[0])[edge[1]]
-            product = evaluation.carry(z, product) if product is not None else None
+            product = evaluation.push(edge, product) if product is not None else None
         product = evaluation.algebra.constant(0) if product is None else product
         total = product if total is None else evaluation.add(total, product)
         nodes = tuple(names[node] for node, _ in path)
@@ -476,7 +464,7 @@ def pathwise(
 
 
 def largest_paths(
-    graph: Structure, of: Any, wrt: Any, at: Mapping[str, Any], k: int = 10
+    graph: Structure, of: Any, wrt: Any, at: Mapping[str, Any] | None, k: int = 10
 ) -> PathSum:
     """The k terms of the path sum that are largest in absolute value."""
     if at is None:
@@ -501,7 +489,7 @@ def largest_paths(
         source,
         target,
         weight,
-        lambda z, product: evaluation.carry(z, product),
+        evaluation.times,
         lambda v: abs(float(as_float(v))),
         evaluation.algebra.constant(1),
         k,

@@ -7,7 +7,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .derive import default_wrt, into, out_of, path_between, the_output, total, upstream
+from .derive import (
+    default_wrt,
+    into,
+    origins,
+    out_of,
+    path_between,
+    the_output,
+    total,
+    upstream,
+)
 from .errors import GraphcError, listing
 from .evaluation import Evaluation, Request
 from .expressions import expression
@@ -27,7 +36,7 @@ def as_names(graph: Structure, names: Any) -> list[str]:
 
 
 def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "reverse") -> S:
-    """The nodes of the graph plus adjoints x_bar (or tangents x_dot); outputs are the derivatives."""
+    """The graph plus adjoints x_bar (or tangents x_dot); its outputs are the derivatives."""
     if mode not in ("reverse", "forward"):
         raise GraphcError(f"mode={mode!r} is not known here; use 'reverse' or 'forward'")
     wanted = as_names(graph, default_wrt(graph) if wrt is None else wrt)
@@ -57,27 +66,23 @@ class _Naming:
         return self.graph.bind(name, row)
 
 
-def _rows_evaluation(graph: Structure) -> tuple[Evaluation, Any]:
-    evaluation = Evaluation(graph, Rows(graph), {row: row for row in range(len(graph.ops))}, {})
-
-    def carry(edge: tuple[int, int], value: int) -> Any:
-        return evaluation.carry(evaluation.local(edge[0])[edge[1]], value)
-
-    return evaluation, carry
+def _rows_evaluation(graph: Structure) -> Evaluation:
+    """The algebra of program values: carrying appends rows, and a row's value is the row."""
+    return Evaluation(graph, Rows(graph), {row: row for row in range(len(graph.ops))}, {})
 
 
 def _adjoints(graph: Structure, seeds: Mapping[str, Any], wanted: list[str]) -> list[int]:
     ends = {graph.row(name): seed for name, seed in seeds.items()}
     sources = [graph.row(name) for name in wanted]
     useful = {n for end in ends for source in sources for n in path_between(graph, source, end)}
-    evaluation, carry = _rows_evaluation(graph)
+    evaluation = _rows_evaluation(graph)
     naming = _Naming(graph, "bar")
     start = {row: _seed_row(graph, seed) for row, seed in ends.items()}
     arrived = sweep(
         sorted(useful | set(ends), reverse=True),
         lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
         start,
-        carry,
+        evaluation.pull,
         evaluation.add,
         naming.visit,
     )
@@ -95,14 +100,14 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
     if seed != 1:
         raise GraphcError("a seed belongs to the reverse mode; forward mode takes of= as a name")
     useful = path_between(graph, source, target)
-    evaluation, carry = _rows_evaluation(graph)
+    evaluation = _rows_evaluation(graph)
     naming = _Naming(graph, "dot")
     hops = out_of(graph, sorted(useful))
     arrived = sweep(
         sorted(useful),
         lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
         {source: graph.constant(1)},
-        carry,
+        evaluation.push,
         evaluation.add,
         naming.visit,
     )
@@ -173,11 +178,7 @@ def hessian(
         raise GraphcError(f"wrt names a node twice ({listing(names)}); name each once")
     for source in names:
         for other in names:
-            if (
-                source != other
-                and len(path_between(graph, graph.row(source), graph.row(other)))
-                and (reaches(graph, source, other))
-            ):
+            if source != other and graph.row(source) in origins(graph, graph.row(other)):
                 raise GraphcError(
                     f"{other!r} depends on {source!r}, so they cannot both be held as inputs; "
                     "leave one of them out of wrt="
@@ -192,19 +193,3 @@ def hessian(
         at,
         pinned=graph.nodes(),
     )
-
-
-def reaches(graph: Structure, source: str, target: str) -> bool:
-    """Whether a path leads from source to target."""
-    end = graph.row(target)
-    return graph.row(source) in _origins(graph, end)
-
-
-def _origins(graph: Structure, end: int) -> set[int]:
-    seen, stack = {end}, [end]
-    while stack:
-        for _, node in graph.edges_of(stack.pop()):
-            if node not in seen:
-                seen.add(node)
-                stack.append(node)
-    return seen

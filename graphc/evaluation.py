@@ -1,7 +1,7 @@
 """A graph at a point, or in symbols: values of rows and local derivatives of nodes.
 
-Evaluation carries both in one algebra; Request makes one from what a user asked, and turns what comes
-out into what users get, telling kinks and numbers that are not finite.
+Evaluation carries both in one algebra; Request makes one from what a user asked, and turns what
+comes out into what users get, telling kinks and numbers that are not finite.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .rules import Algebra, rule
 from .structure import LEAVES, Structure
 
 FORMS = ("nodes", "inputs", "steps")
+Edge = tuple[int, int]  # (target node, number of the edge into it)
 
 
 class Derivatives(dict[Any, Any]):
@@ -66,8 +67,8 @@ class Evaluation:
                 values[here] = self.symbols[settings["symbol"]]
             elif op == "edges" or op in LEAVES:
                 raise GraphcError(
-                    f"the value of {graph.label(here)} is not known: this graph was made from local "
-                    "derivatives alone; ask for derivatives, not for values"
+                    f"the value of {graph.label(here)} is not known: this graph was made from "
+                    "local derivatives alone; ask for derivatives, not for values"
                 )
             else:
                 arguments = [values[operand] for operand in graph.operands[here]]
@@ -111,7 +112,7 @@ class Evaluation:
             return zip(graph.operands[row], self.partials(row, node), strict=True)
 
         adjoints = sweep(
-            reversed(formula.rows), hops, {node: self.algebra.constant(1)}, self.carry, self.add
+            reversed(formula.rows), hops, {node: self.algebra.constant(1)}, self.times, self.add
         )
         return [adjoints.get(source) for source in formula.sources]
 
@@ -133,15 +134,21 @@ class Evaluation:
         self.kinks[node] = None
         if self.graph.settings(row).get("kink") == "error":
             raise GraphcError(
-                f"node {self.graph.names[node]!r} = {formula_text(self.graph, node)} sits on its kink "
-                "and was declared with kink='error'; choose another point or another kink="
+                f"node {self.graph.names[node]!r} = {formula_text(self.graph, node)} sits on its "
+                "kink and was declared with kink='error'; choose another point or another kink="
             )
 
-    def carry(self, local: Any, carried: Any) -> Any:
-        """A carried scalar over an edge: times its local derivative."""
-        if local is None:
-            return None
-        return self.algebra.apply("mul", (carried, local), {})
+    def pull(self, edge: Edge, adjoint: Any) -> Any:
+        """What an adjoint of the edge's target brings to its source; None if nothing passes."""
+        return self.times(self.local(edge[0])[edge[1]], adjoint)
+
+    def push(self, edge: Edge, tangent: Any) -> Any:
+        """What a tangent of the edge's source brings to its target; None if nothing passes."""
+        return self.times(self.local(edge[0])[edge[1]], tangent)
+
+    def times(self, local: Any, carried: Any) -> Any:
+        """A carried scalar times a local derivative."""
+        return None if local is None else self.algebra.apply("mul", (carried, local), {})
 
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
@@ -242,8 +249,8 @@ class Request:
         if missing:
             raise GraphcError(
                 f"at: {'values are' if len(missing) > 1 else 'a value is'} missing for "
-                f"{listing(missing)}; give {'them' if len(missing) > 1 else 'it'} in at={{...}} or at "
-                "the declaration"
+                f"{listing(missing)}; give {'them' if len(missing) > 1 else 'it'} in at={{...}} or "
+                "at the declaration"
             )
 
     def seed(self, value: Any, what: str) -> Any:
@@ -301,8 +308,8 @@ class Request:
         for node, partials in evaluation._locals.items():
             if any(_not_finite(z) for z in partials):
                 return (
-                    f"the derivative of node {graph.label(node)} = {formula_text(graph, node)} is not "
-                    "finite there"
+                    f"the derivative of node {graph.label(node)} = {formula_text(graph, node)} is "
+                    "not finite there"
                 )
         return "the numbers overflow"
 
@@ -366,8 +373,8 @@ def _point_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
             )
         except ValueError:
             raise GraphcError(
-                f"at: {name!r} has shape {np.shape(value)}, which does not broadcast with {shape} of "
-                f"{listing(names)}"
+                f"at: {name!r} has shape {np.shape(value)}, which does not broadcast with "
+                f"{shape} of {listing(names)}"
             ) from None
         if isinstance(value, np.ndarray):
             names.append(name)

@@ -1,8 +1,8 @@
 """The table of functions: one record each, from which value, derivatives, code and docs come.
 
 A record with a `formula` is a composition of other records; one without is primitive and names its
-implementation in each library that can evaluate it. A derivative is declared where the chain rule on
-the formula is not good enough (primitives, kinks, reuse of the function's own value `o`).
+implementation in each library that can evaluate it. A derivative is declared where the chain rule
+on the formula is not good enough (primitives, kinks, reuse of the function's own value `o`).
 """
 
 from __future__ import annotations
@@ -136,14 +136,14 @@ class Kink:
         self.switches: list[Any] = []
 
     def __call__(
-        self, switch: Any, below: Any, above: Any, at: str, complement: bool = False
+        self, switch: Any, below: Any, above: Any, at: Any, complement: bool = False
     ) -> Any:
         """`below` where switch < 0, `above` where it is > 0; at 0 as `at` or the node's kink= says.
 
         `complement` marks the second of two arguments that share a slope: it gets 1 - kink.
         """
         self.switches.append(switch)
-        chosen = at if self.override in (None, "error") else self.override
+        chosen: Any = at if self.override in (None, "error") else self.override
         if chosen == "left":
             return where(switch > 0, above, below)
         if chosen == "right":
@@ -256,6 +256,7 @@ define(
     latex="{0}^{{{1}}}",
 )
 
+_RELATION_LATEX = {"le": r"\le", "ge": r"\ge", "ne": r"\ne", "eq": "="}
 for _name, _sign in COMPARISONS.items():
     define(
         _name,
@@ -266,10 +267,10 @@ for _name, _sign in COMPARISONS.items():
         mark=_sign,
         derivative=lambda a, b, o, kink: (kink(a - b, 0, 0, "left"), 0),
         kinks="the condition is constant on both sides: slope 0",
-        latex=f"{{0}} {dict(le=chr(92) + 'le', ge=chr(92) + 'ge', ne=chr(92) + 'ne', eq='=').get(_name, _sign)} {{1}}",
+        latex=f"{{0}} {_RELATION_LATEX.get(_name, _sign)} {{1}}",
     )
 
-define(
+where: Function = define(
     "where",
     parameters=("cond", "a", "b"),
     domain=(REAL, REAL, REAL),
@@ -278,7 +279,7 @@ define(
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
     doc="the branch taken; the other one has no path",
 )
-define(
+taken: Function = define(
     "taken",
     parameters=("cond",),
     derivative=lambda cond, o: 0,
@@ -286,7 +287,7 @@ define(
     formula=None,
     doc="1 where the condition holds, no path elsewhere",
 )
-define(
+untaken: Function = define(
     "untaken",
     parameters=("cond",),
     derivative=lambda cond, o: 0,
@@ -294,11 +295,10 @@ define(
     formula=None,
     doc="1 where the condition does not hold, no path elsewhere",
 )
-where, taken, untaken = FUNCTIONS["where"], FUNCTIONS["taken"], FUNCTIONS["untaken"]
 
 define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
 define("identity", derivative=lambda x, o: 1, latex="{0}", mark="=")
-stop = define(
+stop: Function = define(
     "stop",
     derivative=lambda x, o: 0,
     latex=r"\operatorname{{stop}}({0})",
@@ -308,15 +308,15 @@ stop = define(
 
 # Exponentials and powers.
 
-exp = define("exp", derivative=lambda x, o: o, native=library("exp"), latex="e^{{{0}}}")
-log = define(
+exp: Function = define("exp", derivative=lambda x, o: o, native=library("exp"), latex="e^{{{0}}}")
+log: Function = define(
     "log",
     derivative=lambda x, o: 1 / x,
     domain=(POSITIVE,),
     native=library("log"),
     latex=r"\log\left({0}\right)",
 )
-log1p = define(
+log1p: Function = define(
     "log1p",
     formula=lambda x: log(1 + x),
     derivative=lambda x, o: 1 / (1 + x),
@@ -324,14 +324,14 @@ log1p = define(
     native={"mpmath": "log1p", "numpy": "log1p"},
     latex=r"\log\left(1 + {0}\right)",
 )
-expm1 = define(
+expm1: Function = define(
     "expm1",
     formula=lambda x: exp(x) - 1,
     derivative=lambda x, o: exp(x),
     native={"mpmath": "expm1", "numpy": "expm1"},
     latex=r"\left(e^{{{0}}} - 1\right)",
 )
-sqrt = define(
+sqrt: Function = define(
     "sqrt",
     derivative=lambda x, o: 1 / (2 * o),
     domain=(POSITIVE,),
@@ -339,7 +339,7 @@ sqrt = define(
     latex=r"\sqrt{{{0}}}",
     mark="√",
 )
-square = define(
+square: Function = define(
     "square",
     formula=lambda x: x**2,
     derivative=lambda x, o: 2 * x,
@@ -350,40 +350,40 @@ square = define(
 
 # Trigonometric and hyperbolic functions.
 
-sin = define(
+sin: Function = define(
     "sin", derivative=lambda x, o: cos(x), native=library("sin"), latex=r"\sin\left({0}\right)"
 )
-cos = define(
+cos: Function = define(
     "cos", derivative=lambda x, o: -sin(x), native=library("cos"), latex=r"\cos\left({0}\right)"
 )
-tan = define(
+tan: Function = define(
     "tan",
     derivative=lambda x, o: 1 + o**2,
     domain=((-math.pi / 2, math.pi / 2),),
     native=library("tan"),
     latex=r"\tan\left({0}\right)",
 )
-asin = define(
+asin: Function = define(
     "asin",
     derivative=lambda x, o: 1 / sqrt(1 - x**2),
     domain=(UNIT,),
     native=library("asin", numpy="arcsin"),
     latex=r"\arcsin\left({0}\right)",
 )
-acos = define(
+acos: Function = define(
     "acos",
     derivative=lambda x, o: -1 / sqrt(1 - x**2),
     domain=(UNIT,),
     native=library("acos", numpy="arccos"),
     latex=r"\arccos\left({0}\right)",
 )
-atan = define(
+atan: Function = define(
     "atan",
     derivative=lambda x, o: 1 / (1 + x**2),
     native=library("atan", numpy="arctan"),
     latex=r"\arctan\left({0}\right)",
 )
-atan2 = define(
+atan2: Function = define(
     "atan2",
     parameters=("y", "x"),
     domain=(REAL, POSITIVE),
@@ -391,16 +391,16 @@ atan2 = define(
     native=library("atan2", numpy="arctan2"),
     latex=r"\operatorname{{atan2}}\left({0}, {1}\right)",
 )
-sinh = define(
+sinh: Function = define(
     "sinh", derivative=lambda x, o: cosh(x), native=library("sinh"), latex=r"\sinh\left({0}\right)"
 )
-cosh = define(
+cosh: Function = define(
     "cosh", derivative=lambda x, o: sinh(x), native=library("cosh"), latex=r"\cosh\left({0}\right)"
 )
-tanh = define(
+tanh: Function = define(
     "tanh", derivative=lambda x, o: 1 - o**2, native=library("tanh"), latex=r"\tanh\left({0}\right)"
 )
-erf = define(
+erf: Function = define(
     "erf",
     derivative=lambda x, o: 2 * exp(-(x**2)) / sqrt(x.apply("pi")),
     native={"sympy": "erf", "mpmath": "erf", "math": "erf"},
@@ -409,7 +409,7 @@ erf = define(
 
 # Piecewise functions. The convention at a kink is written where the slope is.
 
-abs_ = define(
+abs_: Function = define(
     "abs",
     derivative=lambda x, o, kink: kink(x, -1, 1, 0),
     kinks="slope 0 at 0",
@@ -417,14 +417,14 @@ abs_ = define(
     latex=r"\left|{0}\right|",
     mark="|·|",
 )
-sign = define(
+sign: Function = define(
     "sign",
     derivative=lambda x, o, kink: kink(x, 0, 0, "left"),
     kinks="jumps at 0, slope 0 there too",
     native=library("sign"),
     latex=r"\operatorname{{sign}}\left({0}\right)",
 )
-heaviside = define(
+heaviside: Function = define(
     "heaviside",
     parameters=("x", "at_zero"),
     defaults={"at_zero": Fraction(1, 2)},
@@ -435,14 +435,14 @@ heaviside = define(
     latex=r"H\left({0}\right)",
     mark="H",
 )
-relu = define(
+relu: Function = define(
     "relu",
     formula=lambda x: maximum(x, 0),
     derivative=lambda x, o, kink: kink(x, 0, 1, "left"),
     kinks="slope 0 at 0",
     latex=r"\operatorname{{relu}}\left({0}\right)",
 )
-leaky_relu = define(
+leaky_relu: Function = define(
     "leaky_relu",
     parameters=("x", "slope"),
     defaults={"slope": Fraction(1, 100)},
@@ -453,7 +453,7 @@ leaky_relu = define(
     latex=r"\operatorname{{leaky\_relu}}\left({0}\right)",
     mark="leaky relu",
 )
-clip = define(
+clip: Function = define(
     "clip",
     parameters=("x", "lo", "hi"),
     domain=(REAL, (-2.0, 0.0), (0.0, 2.0)),
@@ -466,7 +466,7 @@ clip = define(
     kinks="slope 1 on the closed interval [lo, hi]",
     latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
 )
-hardtanh = define(
+hardtanh: Function = define(
     "hardtanh",
     formula=lambda x: clip(x, -1, 1),
     derivative=lambda x, o, kink: kink(x + 1, 0, kink(x - 1, 1, 0, "left"), "right"),
@@ -501,7 +501,7 @@ def _winner_partials(switch: Callable[[Any, Any], Any], *operands: Any, kink: Ki
     return tuple(win / reduce(lambda p, q: p + q, wins) for win in wins)
 
 
-maximum = define(
+maximum: Function = define(
     "maximum",
     parameters=("a", "b"),
     variadic=True,
@@ -512,7 +512,7 @@ maximum = define(
     native=library("Max", mpmath="max", numpy="maximum"),
     latex=r"\max\left({0}\right)",
 )
-minimum = define(
+minimum: Function = define(
     "minimum",
     parameters=("a", "b"),
     variadic=True,
@@ -526,21 +526,21 @@ minimum = define(
 
 # Neural-network functions: compositions, with a stable form where the plain formula overflows.
 
-sigmoid = define(
+sigmoid: Function = define(
     "sigmoid",
     formula=lambda x: 1 / (1 + exp(-x)),
     derivative=lambda x, o: o * (1 - o),
     latex=r"\sigma\left({0}\right)",
     mark="σ",
 )
-softplus = define(
+softplus: Function = define(
     "softplus",
     formula=lambda x: log(1 + exp(x)),
     stable=lambda x: maximum(x, 0) + log1p(exp(-abs_(x))),
     derivative=lambda x, o: sigmoid(x),
     latex=r"\operatorname{{softplus}}\left({0}\right)",
 )
-log_sigmoid = define(
+log_sigmoid: Function = define(
     "log_sigmoid",
     formula=lambda x: -log(1 + exp(-x)),
     stable=lambda x: minimum(x, 0) - log1p(exp(-abs_(x))),
@@ -548,7 +548,7 @@ log_sigmoid = define(
     latex=r"\log\sigma\left({0}\right)",
     mark="log σ",
 )
-logaddexp = define(
+logaddexp: Function = define(
     "logaddexp",
     parameters=("a", "b"),
     domain=(REAL, REAL),
@@ -558,7 +558,7 @@ logaddexp = define(
     native={"numpy": "logaddexp"},
     latex=r"\log\left(e^{{{0}}} + e^{{{1}}}\right)",
 )
-elu = define(
+elu: Function = define(
     "elu",
     formula=lambda x: where(x > 0, x, exp(x) - 1),
     stable=lambda x: where(x > 0, x, expm1(minimum(x, 0))),
@@ -567,7 +567,7 @@ elu = define(
 )
 SELU_ALPHA = Fraction("1.6732632423543772848170429916717")
 SELU_SCALE = Fraction("1.0507009873554804934193349852946")
-selu = define(
+selu: Function = define(
     "selu",
     formula=lambda x: SELU_SCALE * where(x > 0, x, SELU_ALPHA * (exp(x) - 1)),
     stable=lambda x: SELU_SCALE * where(x > 0, x, SELU_ALPHA * expm1(minimum(x, 0))),
@@ -577,13 +577,13 @@ selu = define(
     kinks="the left slope at 0",
     latex=r"\operatorname{{selu}}\left({0}\right)",
 )
-silu = define(
+silu: Function = define(
     "silu",
     formula=lambda x: x * sigmoid(x),
     derivative=lambda x, o: sigmoid(x) * (1 + x * sigmoid(-x)),
     latex=r"\operatorname{{silu}}\left({0}\right)",
 )
-gelu = define(
+gelu: Function = define(
     "gelu",
     formula=lambda x: x * (1 + erf(x / x.apply("sqrt", 2))) / 2,
     latex=r"\operatorname{{gelu}}\left({0}\right)",
@@ -690,7 +690,7 @@ def _switches(name: str, kinks: Any, count: int) -> Callable[..., Any] | None:
         return kinks or None
     if count != 1:
         raise GraphcError(
-            f"{name!r} has {count} arguments: give kinks= as a function of them that is 0 on the kink"
+            f"{name!r} has {count} arguments: give kinks= as a function that is 0 on the kink"
         )
     places = tuple(Fraction(place) for place in kinks)
     return lambda x: tuple(x - place for place in places)

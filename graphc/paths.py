@@ -1,8 +1,8 @@
 """One sweep over the paths of a DAG, whatever is carried, and the verbs that are sweeps.
 
-A DAG is given as `hops`: node -> list of (next node, edge), in an order of nodes such that every hop
-goes forward in it. What an edge does to a carried value is the caller's; no zero is needed, because a
-node that no path reaches has no entry.
+A DAG is given as `hops`: node -> list of (next node, edge), in an order of nodes such that every
+hop goes forward in it. What an edge does to a carried value is the caller's; no zero is needed,
+because a node that no path reaches has no entry.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ N = TypeVar("N", bound=Hashable)
 V = TypeVar("V")
 E = TypeVar("E")
 Hops = Mapping[N, list[tuple[N, E]]]
+Link = Any  # a path as (last node, path before it) or None: paths share their beginnings
 
 
 def sweep(
@@ -53,16 +54,20 @@ def count_paths(order: Iterable[N], hops: Hops[N, E], source: N, target: N) -> i
 
 def longest_path(order: Iterable[N], hops: Hops[N, E], source: N, target: N) -> tuple[N, ...]:
     """The first of the longest paths, as nodes; empty if there is none."""
+    start: dict[N, tuple[int, Link]] = {source: (0, (source, None))}
     best = sweep(
         order,
-        lambda n: ((target, target) for target, _ in hops.get(n, ())),
-        {source: (0, (source, None))},  # length, and the path as a linked list
+        lambda n: ((following, following) for following, _ in hops.get(n, ())),
+        start,
         lambda node, path: (path[0] + 1, (node, path[1])),
         lambda old, new: new if new[0] > old[0] else old,
     )
-    if target not in best:
-        return ()
-    nodes, link = [], best[target][1]
+    return _unlinked(best[target][1]) if target in best else ()
+
+
+def _unlinked(link: Link) -> tuple[Any, ...]:
+    """The nodes of a path that was kept as (last node, path before it)."""
+    nodes = []
     while link is not None:
         node, link = link
         nodes.append(node)
@@ -125,14 +130,13 @@ def top_paths(
 
     Multiplying by one more edge keeps the order of sizes, so each node needs only its k best.
     """
-    Entry = tuple[Any, tuple[Any, ...]]  # product, path as a linked list
 
-    def carry(hop: tuple[N, E], entries: list[Entry]) -> list[Entry]:
+    def carry(hop: tuple[N, E], entries: list[tuple[Any, Link]]) -> list[tuple[Any, Link]]:
         node, edge = hop
         z = weight(edge)
         return [(multiply(z, product), (node, path)) for product, path in entries]
 
-    def merge(old: list[Entry], new: list[Entry]) -> list[Entry]:
+    def merge(old: list[tuple[Any, Link]], new: list[tuple[Any, Link]]) -> list[tuple[Any, Link]]:
         return heapq.nlargest(k, old + new, key=lambda entry: size(entry[0]))
 
     best = sweep(
@@ -142,14 +146,8 @@ def top_paths(
         carry,
         merge,
     )
-    found = []
-    for product, link in heapq.nlargest(k, best.get(target, []), key=lambda e: size(e[0])):
-        nodes = []
-        while link is not None:
-            node, link = link
-            nodes.append(node)
-        found.append((tuple(reversed(nodes)), product))
-    return found
+    found = heapq.nlargest(k, best.get(target, []), key=lambda entry: size(entry[0]))
+    return [(_unlinked(link), product) for product, link in found]
 
 
 def topological(edges: Iterable[tuple[N, N]], nodes: Iterable[N]) -> tuple[list[N], list[N]]:

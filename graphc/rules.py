@@ -1,7 +1,7 @@
 """Rules: each function's formula and derivative as a little program over its operands.
 
-The record's lambdas are traced once. A function without a declared derivative is derived by the sweep
-over its own formula, so only primitives and kinks state derivatives.
+The record's lambdas are traced once. A function without a declared derivative is derived by the
+sweep over its own formula, so only primitives and kinks state derivatives.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Rows:
         if op == "add" and 0 in numbers:
             return int(args[1 - numbers.index(0)])
         if op == "neg" and self.graph.ops[args[0]] == "neg":
-            return self.graph.operands[args[0]][0]
+            return int(self.graph.operands[args[0]][0])
         if op in EXACT and None not in numbers:
             return self.constant(EXACT[op](*numbers))
         if op == "add" and self.graph.ops[args[1]] == "neg":

@@ -89,7 +89,8 @@ class Structure:
             raise GraphcError(
                 "where(cond, a, b) needs one comparison as its condition, such as x > 0"
                 if wants
-                else f"a comparison is a condition, not a number; {op} cannot use it: write where(cond, a, b)"
+                else f"a comparison is a condition, not a number that {op} can use; "
+                "write where(cond, a, b)"
             )
         if op == "pow" and self.ops[operands[1]] == "const":
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
@@ -286,7 +287,7 @@ class Structure:
         return other
 
     def untie(self: S, name: str) -> S:
-        """A graph in which each occurrence of an input or parameter is a copy name_1, name_2, ..."""
+        """A graph in which each occurrence of an input or param is a copy name_1, name_2, ..."""
         tied = self.row(name)
         if self.ops[tied] not in LEAVES:
             raise GraphcError(f"{name!r} is computed; only inputs and parameters can be untied")
@@ -343,8 +344,8 @@ def checked_number(value: Any) -> Any:
         return value
     if isinstance(value, str):
         raise GraphcError(
-            f"{value!r} is text, not a value of the graph; use gc.const({value!r}, name) for an exact "
-            "number, or a whole formula as one string"
+            f"{value!r} is text, not a value of the graph; use gc.const({value!r}, name) for an "
+            "exact number, or a whole formula as one string"
         )
     if type(value).__module__.startswith("sympy") and getattr(value, "is_number", False):
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value

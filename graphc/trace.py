@@ -6,7 +6,7 @@ import dis
 import inspect
 import math
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -24,8 +24,44 @@ from .value import Value
 # a list of 10 000 values must not be read 10 000 times.
 PATIENCE = 64
 CONTAINERS = (list, tuple)  # locals whose elements are looked at
-STORES = {"STORE_FAST": 1, "STORE_DEREF": 1, "STORE_FAST_LOAD_FAST": 1, "STORE_FAST_STORE_FAST": 2}
 Function = Callable[..., Any]
+
+# Instructions, of all versions of Python, that move values between locals and the stack; the first
+# so many names that they mention are stored, the others are loaded.
+LOCALS = {
+    "STORE_FAST": 1,
+    "STORE_DEREF": 1,
+    "STORE_FAST_STORE_FAST": 2,
+    "STORE_FAST_LOAD_FAST": 1,
+    "LOAD_FAST": 0,
+    "LOAD_DEREF": 0,
+    "LOAD_FAST_CHECK": 0,
+    "LOAD_FAST_LOAD_FAST": 0,
+    "LOAD_FAST_BORROW": 0,
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": 0,
+}
+# Instructions that only move values on the stack, and how many they take (None: their argument).
+MOVES = {
+    "SWAP": None,
+    "COPY": None,
+    "ROT_TWO": 2,
+    "ROT_THREE": 3,
+    "ROT_FOUR": 4,
+    "ROT_N": None,
+    "DUP_TOP": 1,
+    "POP_TOP": 1,
+    "BUILD_TUPLE": None,
+    "UNPACK_SEQUENCE": 1,
+    "LOAD_CONST": 0,
+    "NOP": 0,
+    "EXTENDED_ARG": 0,
+}
+JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+ENDS = ("RETURN", "RAISE", "RERAISE")
+BRANCHES = {
+    *(code for code in (*dis.hasjrel, *dis.hasjabs) if dis.opname[code] not in JUMPS),
+    *(code for name, code in dis.opmap.items() if name.startswith(ENDS)),
+}
 
 
 @overload
@@ -94,8 +130,7 @@ class Trace:
         self.graph = graph
         self.code = code
         self.frame: FrameType | None = None
-        self.locals = {n for n in (*code.co_varnames, *code.co_cellvars) if not n.startswith("_")}
-        self.stores, self.hidden = bindings(code)
+        self.bytecode = Bytecode(code)
         self.last = -1  # where the function stood at the last look
         self.numbers: dict[str, int] = {}  # stem -> how often it was bound
 
@@ -105,23 +140,25 @@ class Trace:
             self.frame = frame_of(self.code)
             if self.frame is None:
                 return
-        here = self.frame.f_lasti
-        hidden = {name for name, start, end in self.hidden if start <= here < end}
+        last, here = self.last, self.frame.f_lasti
+        self.last = here
+        visible = self.bytecode.visible(here)
         graph, names, found = self.graph, self.graph.names, []
         for name, bound in self.frame.f_locals.items():
-            if name not in self.locals or name in hidden:
+            if name not in visible:
                 continue
             if isinstance(bound, Value):
                 if bound.row not in names and bound.graph is graph:
                     found.append((name, name, bound.row))
             elif isinstance(bound, CONTAINERS):
                 found += [(name, *news) for news in self.unnamed(name, bound, patience)]
-        if len(found) > 1:
-            found.sort(key=lambda entry: self.order(entry[0]))
-        for _, name, row in found:
+        if not found:
+            return
+        first = self.bytecode.first_names(last, here)
+        found.sort(key=lambda entry: self.bytecode.order(entry[0], last, here))
+        for name, element, row in found:
             if row not in names:  # a later name of the same value is an alias
-                self.bind(name, row)
-        self.last = here
+                self.bind(first.get(name, name) if element == name else element, row)
 
     def unnamed(self, name: str, items: Sequence[Any], patience: float) -> list[tuple[str, int]]:
         """(name, row) of the elements that have no name yet, from the first to the last."""
@@ -135,19 +172,6 @@ class Trace:
                 if left <= 0:
                     break
         return found[::-1]
-
-    def order(self, name: str) -> int:
-        """A number that is smaller the sooner the name was bound after the last look.
-
-        In `prev = x; for ...: h = f(prev); prev = h` both names hold the new value when the next
-        step begins; the code says that h came first. Code before the last look comes after it only
-        through a loop.
-        """
-        offsets, size = self.stores.get(name), len(self.code.co_code)
-        if offsets is None:  # bound by an inner function
-            return 2 * size
-        following = bisect_right(offsets, self.last)
-        return offsets[following] if following < len(offsets) else offsets[0] + size
 
     def bind(self, stem: str, row: int) -> None:
         """Gives a row the name `stem`, or the first free one of stem_2, stem_3, ..."""
@@ -253,27 +277,137 @@ def frame_of(code: CodeType) -> FrameType | None:
     return frame
 
 
-def bindings(code: CodeType) -> tuple[dict[str, list[int]], list[tuple[str, int, int]]]:
-    """Where each name is bound, and (name, start, end) of where a comprehension borrows it.
+class Bytecode:
+    """What the locals of a function do not tell: in which order its names were bound."""
 
-    Since Python 3.12 a comprehension runs in the frame of its function, and its variable is among
-    the locals until it ends; before, it had a frame of its own.
-    """
-    stores: dict[str, list[int]] = {}
-    borrowed: list[tuple[str, int]] = []
-    hidden: list[tuple[str, int, int]] = []
-    for instruction in dis.get_instructions(code):
-        offset, operand = instruction.offset, instruction.argval
-        if instruction.opname in STORES:
-            bound = operand if isinstance(operand, tuple) else (operand,)
-            for place, name in enumerate(bound[: STORES[instruction.opname]]):
-                stores.setdefault(name, []).append(offset + place)  # offsets are even
-        elif instruction.opname == "LOAD_FAST_AND_CLEAR":
-            borrowed.append((operand, offset))
-        elif instruction.opname == "FOR_ITER":
-            hidden += [(name, start, operand) for name, start in borrowed]
-            borrowed.clear()
-    return stores, hidden
+    def __init__(self, code: CodeType) -> None:
+        self.locals = {n for n in (*code.co_varnames, *code.co_cellvars) if not n.startswith("_")}
+        self.size = len(code.co_code)
+        self.steps = list(dis.get_instructions(code))
+        self.offsets = [step.offset for step in self.steps]
+        self.stores: dict[str, list[int]] = {}
+        self.borrowed: list[tuple[str, int, int]] = []  # (name, start, end) of comprehensions
+        opened: list[tuple[str, int]] = []
+        for step in self.steps:
+            for place, name in enumerate(stored_and_loaded(step)[0]):
+                self.stores.setdefault(name, []).append(step.offset + place)  # offsets are even
+            if step.opname == "LOAD_FAST_AND_CLEAR":
+                opened.append((step.argval, step.offset))
+            elif step.opname == "FOR_ITER":
+                self.borrowed += [(name, start, step.argval) for name, start in opened]
+                opened.clear()
+        self.shared = bound_inside(code)
+
+    def visible(self, here: int) -> set[str]:
+        """The names that count at this place.
+
+        Since Python 3.12 a comprehension runs in the frame of its function, and its variable is
+        among the locals until it ends; before, it had a frame of its own.
+        """
+        hidden = {name for name, start, end in self.borrowed if start <= here < end}
+        return self.locals - hidden if hidden else self.locals
+
+    def order(self, name: str, last: int, here: int) -> int:
+        """A number that is smaller the sooner a name was bound after the last look."""
+        offsets = self.stores.get(name, [])
+        following = bisect_right(offsets, last)
+        after = offsets[following] if following < len(offsets) else None
+        if name in self.shared and (after is None or after > here):
+            return -1  # an inner function bound it, before the result of its call was bound
+        if after is None:
+            # What stands before the last look ran after it only through a loop; or nothing was
+            # bound and a list was appended to, mostly a value that had been bound.
+            return (*offsets, 0)[0] + self.size
+        return after
+
+    def first_names(self, last: int, here: int) -> dict[str, str]:
+        """The first name of the value that each name bound since the last look holds.
+
+        In `b = x*y; a, b = b, a` the new value is found under a, but b came first. So moves are
+        repeated here, with a token for each value, up to the first branch.
+        """
+        visible = self.visible(last) & self.visible(here)
+        held: dict[str, Any] = {}  # name -> token
+        first: dict[Any, str] = {}  # token -> name
+        stack: list[Any] = []
+        place, end = bisect_right(self.offsets, last), bisect_right(self.offsets, here) - 1
+        for _ in self.steps:
+            step = self.steps[place]
+            if place == end or step.opcode in BRANCHES:
+                break
+            place += 1
+            if step.opname in JUMPS:
+                place = bisect_left(self.offsets, step.argval)
+            elif step.opname in LOCALS:
+                stored, loaded = stored_and_loaded(step)
+                for name in stored:
+                    held[name] = stack.pop() if stack else object()
+                    if name in visible:
+                        first.setdefault(held[name], name)
+                for name in loaded:
+                    if name not in held:
+                        held[name] = object()
+                        if name in visible:
+                            first[held[name]] = name
+                    stack.append(held[name])
+            elif step.opname in MOVES:
+                move(step, stack)
+            else:
+                stack.clear()  # whatever it does to the stack, it binds no local
+        return {
+            name: first[token]
+            for name, token in held.items()
+            if token in first and name not in self.shared  # a call may have bound it meanwhile
+        }
+
+
+def stored_and_loaded(step: dis.Instruction) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The local names that an instruction binds, and those that it then reads."""
+    if step.opname not in LOCALS:
+        return (), ()
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return names[: LOCALS[step.opname]], names[LOCALS[step.opname] :]
+
+
+def move(step: dis.Instruction, stack: list[Any]) -> None:
+    """Carries out one of MOVES on a stack of tokens."""
+    argument = step.arg or 0
+    taken = MOVES[step.opname]
+    count = argument if taken is None else taken
+    missing = count - len(stack)  # values that lay there before
+    stack[:0] = [object() for _ in range(missing)]
+    top = stack[len(stack) - count :]
+    del stack[len(stack) - count :]
+    match step.opname:
+        case "SWAP" | "ROT_TWO":
+            top = [top[-1], *top[1:-1], top[0]]
+        case "ROT_THREE" | "ROT_FOUR" | "ROT_N":
+            top = [top[-1], *top[:-1]]
+        case "COPY" | "DUP_TOP":
+            top = [*top, top[0]]
+        case "POP_TOP":
+            top = []
+        case "BUILD_TUPLE":
+            top = [tuple(top)]
+        case "UNPACK_SEQUENCE":
+            known = isinstance(top[0], tuple) and len(top[0]) == argument
+            top = list(reversed(top[0])) if known else [object() for _ in range(argument)]
+        case "LOAD_CONST":
+            top = [object()]
+    stack += top
+
+
+def bound_inside(code: CodeType) -> set[str]:
+    """The locals of a function that functions and comprehensions inside of it bind."""
+    names: set[str] = set()
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    while inner:
+        here = inner.pop()
+        inner += [constant for constant in here.co_consts if isinstance(constant, CodeType)]
+        for step in dis.get_instructions(here):
+            if step.opname == "STORE_DEREF" and step.argval in here.co_freevars:
+                names.add(step.argval)
+    return names
 
 
 def backwards(stem: str, items: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
