@@ -2,7 +2,7 @@
 
 Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
 which decides signs and takes over once the expression is too large to be worth keeping. A float
-anywhere makes what depends on it float. A value that does not exist is `Undefined`, with the reason,
+anywhere makes what depends on it float. A value that does not exist is `Undefined`, with a reason,
 and is an error only if a result needs it.
 """
 

@@ -169,7 +169,7 @@ def _swept(
 ) -> Derivatives:
     """The sweep that reverse and forward share: adjoints are pulled, tangents pushed."""
     graph, evaluation = request.graph, request.evaluation
-    carry = evaluation.pull if suffix == "bar" else evaluation.push
+    carry: Carry = evaluation.pull if suffix == "bar" else evaluation.push
     start = {
         row: request.seed(seed, f"the seed of {graph.names[row]!r}") for row, seed in seeds.items()
     }

@@ -1,0 +1,1 @@
+"""What graphc prints: tables, LaTeX, and the tour of `graphc demo`."""

@@ -1,0 +1,64 @@
+"""Notations: how names, numbers, formulas and results are written in each kind of output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..formula import Style, as_text, formula_text, value_text
+from ..functions import FUNCTIONS
+from ..structure import Structure
+from . import latex
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How to write mathematics; `math` puts it into its surroundings."""
+
+    name: Callable[[str], str]
+    number: Callable[[Any], str]
+    expression: Callable[[Any], str]
+    style: Style
+    pi: str
+    arrow: str
+    math: Callable[[str], str]
+
+    def names(self, names: list[str]) -> str:
+        """Several names, separated by commas."""
+        return ", ".join(self.math(self.name(name)) for name in names)
+
+    def path(self, *names: str) -> str:
+        """Names with arrows between them."""
+        return self.math(self.arrow.join(map(self.name, names)))
+
+    def formula(self, graph: Structure, node: int) -> str:
+        """The right-hand side of a node, or its given value; empty if it has neither."""
+        if node in graph.given:
+            return self.math(self.number(graph.given[node]))
+        op = graph.ops[node]
+        if op in ("input", "param"):
+            return ""
+        if op == "const":
+            return self.math(self.number(graph.settings(node)["value"]))
+        return self.math(self.pi if op == "pi" else formula_text(graph, node, self.style))
+
+
+def _inline(text: str) -> str:
+    # a vertical bar would end the cell of a Markdown table
+    return f"${text.replace('|', chr(92) + 'vert ')}$"
+
+
+TEXT = Notation(str, value_text, str, as_text, "pi", " -> ", str)
+LATEX = Notation(
+    latex.name_latex,
+    lambda value: latex.number_latex(value)[0],
+    latex.expression_latex,
+    latex.style,
+    FUNCTIONS["pi"].latex,
+    r" \to ",
+    str,
+)
+MARKDOWN = Notation(
+    LATEX.name, LATEX.number, LATEX.expression, LATEX.style, LATEX.pi, LATEX.arrow, _inline
+)
