@@ -152,7 +152,7 @@ class _Reader:
         row = self.read(expr)
         if self.graph.is_condition(row):
             raise GraphcError(
-                f"{_brief(expr)} is a condition, not a number; write Piecewise((1, cond), (0, True))"
+                f"{_brief(expr)} is a condition, not a number; use Piecewise((1, cond), (0, True))"
             )
         return row
 
@@ -343,7 +343,7 @@ def from_networkx(other: Any) -> Graph:
         raise GraphcError("two nodes have the same name once h[3] is spelt h3; rename one of them")
     edges = [(checked(str(s)), checked(str(t)), label) for s, t, label in other.edges(data=True)]
     order = _ordered([(source, target) for source, target, _ in edges], data)
-    if not any("formula" in attributes for attributes in data.values()):
+    if edges and not any("formula" in attributes for attributes in data.values()):
         return from_edges([(s, t, _known_local(s, t, label)) for s, t, label in edges], name)
     graph = Graph(name)
     arriving = Counter(target for _, target, _ in edges)
@@ -363,11 +363,14 @@ def from_networkx(other: Any) -> Graph:
         if "local" in label:
             own = expression(graph, str(label["local"]), f"d {target} / d {source}")
             declare_partial(graph, graph.row(target), graph.row(source), own)
-    outputs = {
-        node: attributes["output"] for node, attributes in data.items() if attributes.get("output")
-    }
-    graph.output(*sorted(outputs, key=lambda node: outputs[node]))
+    marked = {node: attributes.get("output") for node, attributes in data.items()}
+    graph.output(*sorted(filter(marked.get, marked), key=lambda node: _place(marked[node])))
     return graph
+
+
+def _place(mark: Any) -> int:
+    """The place among the outputs that to_networkx wrote; any other mark comes first."""
+    return mark if isinstance(mark, int) else 0
 
 
 def _known_local(source: str, target: str, label: Mapping[str, Any]) -> Any:

@@ -191,6 +191,11 @@ class _Words:
             found.append((spelt, match.start(), match.end()))
             if self.depth > DEEPEST:
                 raise Mistake(f"the formula is nested over {DEEPEST} levels deep; name parts of it")
+            if self.terms > MOST_TERMS:
+                raise Mistake(
+                    f"the formula has over {MOST_TERMS} terms; name parts of it, or use "
+                    "sum(h[1..n])"
+                )
         if not self.ended:
             after = f"after {self.before[1]!r}" if found else "here"
             raise Mistake(f"a number or a name is missing {after}; add it", len(text), caret=True)
@@ -201,6 +206,7 @@ class _Words:
 
     def number(self, word: str, place: int) -> str:
         self.operand(word, place)
+        self.terms += 1
         power = word.lower().partition("e")[2]
         # the length is looked at first: int() itself refuses very long text
         if len(word) > MOST_DIGITS or (power and len(word) + abs(int(power)) > MOST_DIGITS):
@@ -219,6 +225,7 @@ class _Words:
         if keyword.iskeyword(spelt):
             raise self.refusal(spelt, place)
         self.operand(word, place)
+        self.terms += 1
         return spelt
 
     def quoted(self, word: str, place: int) -> str:
@@ -231,6 +238,7 @@ class _Words:
         kind = "group"
         if self.before[0] == "name":
             kind = "call" if word == "(" else "index"
+            self.terms -= kind == "call"  # a function is no term
         elif word == "[" and not self.ended:
             raise self.refusal(word, place)
         else:
@@ -286,11 +294,6 @@ class _Words:
                 caret=True,
             )
         self.ended = True
-        self.terms += 1
-        if self.terms > MOST_TERMS:
-            raise Mistake(
-                f"the formula has over {MOST_TERMS} terms; name parts of it, or use sum(h[1..n])"
-            )
 
     def operation(self, word: str, place: int) -> None:
         """An operand must have ended."""
