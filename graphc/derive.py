@@ -238,7 +238,7 @@ def total(request: Request, target: int, source: int, mode: str = "reverse") -> 
     """One total derivative within a request."""
     graph, evaluation = request.graph, request.evaluation
     between = path_between(graph, source, target)
-
+    carry: Carry
     if mode == "forward":
         start, end, order = source, target, sorted(between)
         hops, carry = out_of(graph, order), evaluation.push

@@ -306,6 +306,18 @@ stop: Function = define(
     doc="the value passes, no derivative does",
 )
 
+ratio: Function = define(
+    "ratio",
+    parameters=("a", "b"),
+    domain=(REAL, POSITIVE),
+    infix="/",
+    binding=2,
+    mark="÷",
+    derivative=lambda a, b, o: (ratio(1, b), -ratio(o, b)),
+    latex=r"\frac{{{0}}}{{{1}}}",
+    doc="a / b, and 0 where b is 0: the slope of a norm at the origin",
+)
+
 # Exponentials and powers.
 
 exp: Function = define("exp", derivative=lambda x, o: o, native=library("exp"), latex="e^{{{0}}}")

@@ -16,11 +16,14 @@ from typing import Any, TypeVar
 from . import names as naming
 from .errors import GraphcError, listing, nearest
 from .functions import FUNCTIONS, lookup
+from .operations import OPERATIONS
+from .shapes import Shape, broadcast
 from .value import Value
 
 S = TypeVar("S", bound="Structure")
 LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
 NO_ATTRIBUTES: dict[str, Any] = {}
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain arguments, settings
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Structure:
         self.attributes: dict[int, dict[str, Any]] = {}
         self.rows: dict[str, int] = {}  # name -> row
         self.names: dict[int, str] = {}  # row -> name
+        self.shapes: dict[int, Shape] = {}  # of the rows that are not scalars
+        self.calls: dict[int, Call] = {}  # how a composed function was called, for display
         self.given: dict[int, Any] = {}  # values that came with the declaration
         self.declared_outputs: list[int] = []
         self.partials: dict[
@@ -67,8 +72,21 @@ class Structure:
         return row
 
     def constant(self, value: Any) -> int:
-        """A new row holding a number."""
-        return self.append("const", value=checked_number(value))
+        """A new row holding a number or an array of numbers."""
+        value = checked_number(value)
+        row = self.append("const", value=value)
+        if hasattr(value, "shape") and value.shape:
+            self.shapes[row] = value.shape
+        return row
+
+    def shape(self, row: int) -> Shape:
+        """The shape of a row; () for a scalar."""
+        return self.shapes.get(row, ())
+
+    @property
+    def has_tensors(self) -> bool:
+        """Whether any row is not a scalar."""
+        return bool(self.shapes)
 
     def apply(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Value:
         """The value of a function on values and numbers: what operators and functions call."""
@@ -77,6 +95,12 @@ class Structure:
         record = lookup(name)
         arranged, settings = record.arrange(tuple(operands), attributes)
         return Value(self, self.operation(record.name, tuple(map(self.lift, arranged)), settings))
+
+    def tensor(self, op: str, operands: Sequence[Any], settings: dict[str, Any]) -> Value:
+        """The value of a tensor operation on values and numbers."""
+        if self.observer is not None:
+            self.observer()
+        return Value(self, self.operation(op, tuple(map(self.lift, operands)), settings))
 
     def operation(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
@@ -92,13 +116,25 @@ class Structure:
                 else f"a comparison is a condition, not a number that {op} can use; "
                 "write where(cond, a, b)"
             )
-        if op == "pow" and self.ops[operands[1]] == "const":
+        if op == "pow" and self.ops[operands[1]] == "const" and operands[1] not in self.shapes:
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
                 return self.append("power", operands[:1], exponent=exponent)
         if op == "power":
             settings = {"exponent": settings.get("exponent", 1)}
-        return self.append(op, operands, **settings)
+        shape = self.shape_after(op, operands, settings) if self.shapes or op in OPERATIONS else ()
+        row = self.append(op, operands, **settings)
+        if shape:
+            self.shapes[row] = shape
+        return row
+
+    def shape_after(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> Shape:
+        """The shape of an operation's result; sizes that do not fit are refused."""
+        shapes = [self.shape(operand) for operand in operands]
+        labels = [self.names.get(operand, f"the {self.ops[operand]}") for operand in operands]
+        if op in OPERATIONS:
+            return OPERATIONS[op].shape(shapes, settings, labels)
+        return broadcast(shapes, op, labels)
 
     def lift(self, operand: Any) -> int:
         """The row of a value of this graph, or of a new constant."""
@@ -304,6 +340,8 @@ class Structure:
             if row == tied:
                 for number in range(1, occurrences + 1):
                     copies.append(other.append(op))
+                    if tied in self.shapes:
+                        other.shapes[copies[-1]] = self.shapes[tied]
                     other.bind(f"{name}_{number}", copies[-1])
                     if tied in self.given:
                         other.given[copies[-1]] = self.given[tied]
@@ -313,6 +351,8 @@ class Structure:
                 continue
             operands = tuple(copies.pop() if o == tied else moved[o] for o in self.operands[row])
             moved.append(other.append(op, operands, **self.settings(row)))
+            if row in self.shapes:
+                other.shapes[moved[row]] = self.shapes[row]
         for row, label in self.names.items():
             if row != tied:
                 other.rows[label], other.names[moved[row]] = moved[row], label
@@ -351,6 +391,8 @@ def checked_number(value: Any) -> Any:
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
     if type(value).__module__.startswith("mpmath"):
         return value
+    if hasattr(value, "dtype") and getattr(value, "ndim", 0):
+        return checked_array(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -358,6 +400,17 @@ def checked_number(value: Any) -> Any:
     if not math.isfinite(number):
         raise GraphcError(f"the constant {number} is not finite; constants must be finite numbers")
     return number
+
+
+def checked_array(value: Any) -> Any:
+    """An array of finite numbers: floats, or exact numbers as objects."""
+    if value.dtype.kind in "iub":
+        return value.astype(object) if value.dtype.kind != "b" else value.astype(int).astype(object)
+    if value.dtype.kind == "f" and not bool((abs(value) < math.inf).all()):
+        raise GraphcError("a constant array holds a value that is not finite")
+    if value.dtype.kind not in "fO":
+        raise GraphcError(f"an array of {value.dtype} is not an array of numbers")
+    return value
 
 
 def simple_exponent(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import GraphcError
@@ -69,6 +69,33 @@ class Value:
     def __rpow__(self, other: Any) -> Value:
         return self.apply("pow", other, self)
 
+    def __matmul__(self, other: Any) -> Value:
+        from .layers import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Value:
+        from .layers import matmul
+
+        return matmul(other, self)
+
+    def __getitem__(self, index: Any) -> Value:
+        from .layers import element
+
+        return element(self, index)
+
+    @property
+    def T(self) -> Value:
+        """The transpose."""
+        from .layers import transpose
+
+        return transpose(self)
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape; () for a scalar."""
+        return self.graph.shape(self.row)
+
     def __lt__(self, other: Any) -> Value:
         return self.apply("lt", self, other)
 
@@ -105,10 +132,12 @@ class Value:
     def __index__(self) -> int:
         self._undecided()
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Value]:
+        if self.shape and isinstance(self.shape[0], int):
+            return iter([self[i] for i in range(self.shape[0])])
         raise GraphcError(
-            f"the value {self.graph.label(self.row)} is a scalar and cannot be iterated over; "
-            "declare several inputs instead"
+            f"the value {self.graph.label(self.row)} has no axis of known size to iterate over; "
+            "declare several inputs, or a shape"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
