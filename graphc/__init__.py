@@ -18,9 +18,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "from_sympy": ("interchange", "from_sympy"),
     "from_edges": ("interchange", "from_edges"),
     "from_networkx": ("interchange", "from_networkx"),
-    "graph": ("trace", "graph"),
-    "name": ("trace", "name"),
-    "const": ("trace", "const"),
+    "graph": ("tracing", "graph"),
+    "name": ("tracing", "name"),
+    "const": ("tracing", "const"),
     "declare": ("functions", "declare"),
     "sum": ("functions", "sum_of"),
     "prod": ("functions", "product_of"),
@@ -66,6 +66,6 @@ if TYPE_CHECKING:
     from .interchange import from_edges as from_edges
     from .interchange import from_networkx as from_networkx
     from .interchange import from_sympy as from_sympy
-    from .trace import const as const
-    from .trace import graph as graph
-    from .trace import name as name
+    from .tracing import const as const
+    from .tracing import graph as graph
+    from .tracing import name as name

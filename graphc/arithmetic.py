@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
@@ -20,9 +20,15 @@ from weakref import WeakValueDictionary
 import mpmath
 import numpy as np
 
+from .arrays import (
+    boxed as _boxed,
+)
+from .arrays import contract, elements, gather, inverse, is_exact, largest, scatter, winners
 from .errors import GraphcError
 from .functions import FUNCTIONS, Function
+from .operations import OPERATIONS
 from .rules import formula
+from .shapes import LETTERS, resolve
 from .value import COMPARISONS
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
@@ -93,6 +99,15 @@ class Undefined:
     reason: str
 
 
+@dataclass(frozen=True)
+class Masked:
+    """An adjoint that is absent where its mask is False: 0 there, whatever it is multiplied by."""
+
+    values: Any
+    mask: Any
+
+
+NO_SETTINGS: dict[str, Any] = {}
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {
     int: EXACT,
@@ -135,15 +150,26 @@ class Numbers:
     def constant(self, value: Any) -> Any:
         return value if type(value) in (int, Fraction, float) else from_user(value)
 
+    def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
+        self.sizes = sizes or {}  # the named sizes at this point
+
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""
+        kinds = {type(arg) for arg in args}
+        if Masked in kinds:
+            return self._masked(op, args, settings)
+        if op in OPERATIONS or op == "size":
+            return self._tensor(op, args, settings)
         if op == "where":
             return self._where(*args)
-        for arg in args:
-            if type(arg) is Undefined:
-                return arg
+        if Undefined in kinds:
+            return next(arg for arg in args if type(arg) is Undefined)
         if op in ("taken", "untaken"):
-            return _gate(args[0], op == "taken")
+            return _gate(args[0], args[1], op == "taken")
+        if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
+            if all(is_exact(arg) or getattr(arg, "dtype", None) == bool for arg in args):
+                return elements(lambda xs: self.apply(op, xs, settings), args)
+            args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)
         if rank == FLOAT:
             return self._float(op, [as_float(arg) for arg in args], settings)
@@ -160,8 +186,101 @@ class Numbers:
 
     def _where(self, condition: Any, taken: Any, other: Any) -> Any:
         if isinstance(condition, np.ndarray):
+            if is_exact(taken) and is_exact(other):
+                return elements(lambda cab: cab[1] if cab[0] else cab[2], (condition, taken, other))
             return np.where(condition, as_float(taken), as_float(other))
-        return condition if type(condition) is Undefined else taken if condition else other
+        if type(condition) is Undefined:
+            return condition
+        chosen, rest = (taken, other) if condition else (other, taken)
+        if np.shape(rest) and np.shape(chosen) != np.shape(rest):
+            return np.broadcast_to(_boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest)))
+        return chosen
+
+    def _masked(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        """Functions of values that are absent at some points: only products and sums keep it so."""
+        masks = [arg.mask for arg in args if type(arg) is Masked]
+        plain = [arg.values if type(arg) is Masked else arg for arg in args]
+        result = self.apply(op, plain, settings)
+        if op == "neg" or (op == "add" and len(masks) == len(args)):
+            return Masked(result, reduce(np.logical_or, masks))
+        if op == "mul":
+            mask = np.broadcast_to(reduce(np.logical_and, masks), np.shape(result))
+            return Masked(self._where(mask, result, 0), mask)
+        return result
+
+    # Tensors: one implementation for floats and exact numbers, in arrays.py.
+
+    def _tensor(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        if op == "size":
+            return resolve(settings["size"], self.sizes)
+        if not all(is_exact(arg) for arg in args):
+            args = [as_float(arg) for arg in args]
+        if op == "contract":
+            sizes = dict(settings["sizes"])
+            return contract(args, settings["spec"], sizes, self.sizes, self._scalar)
+        array = args[0] if isinstance(args[0], np.ndarray) else _boxed(args[0])
+        if op == "reshape":
+            shape = [resolve(size, self.sizes) for size in settings["shape"]]
+            result = np.reshape(array, shape)
+            return result if result.shape else result[()]
+        if op == "gather":
+            return gather(array, settings["axis"], settings["index"])
+        if op == "scatter":
+            size = resolve(settings["size"], self.sizes)
+            return scatter(array, settings["axis"], settings["index"], size, self._scalar)
+        if op in ("largest", "winner"):
+            return self._winners(op, array, settings)
+        return self._reduction(op, args, array, settings)
+
+    def _scalar(self, op: str, args: Sequence[Any]) -> Any:
+        return self.apply(op, args, NO_SETTINGS)
+
+    def _winners(self, op: str, array: Any, settings: dict[str, Any]) -> Any:
+        def beats(a: Any, b: Any) -> bool:
+            return sign_of(_difference(a, b)) > 0
+
+        if op == "largest":
+            return largest(array, settings["axes"], beats)
+        return winners(array, settings["axes"], settings.get("kink") == "share", beats)
+
+    def _reduction(self, op: str, args: Sequence[Any], array: Any, settings: dict[str, Any]) -> Any:
+        if op in ("norm", "logsumexp", "softmax"):
+            axes = settings["axes"]
+            if op == "norm":
+                squares = self.apply("power", (array,), {"exponent": 2})
+                return self.apply("sqrt", (self._sum(squares, axes, False),), NO_SETTINGS)
+            top = self._winners("largest", array, settings)
+            shifted = self.apply("sub", (array, _raised(top, array.ndim, axes)), NO_SETTINGS)
+            powers = self.apply("exp", (shifted,), NO_SETTINGS)
+            if op == "softmax":
+                return self.apply("div", (powers, self._sum(powers, axes, True)), NO_SETTINGS)
+            logs = self.apply("log", (self._sum(powers, axes, False),), NO_SETTINGS)
+            return self.apply("add", (logs, top), NO_SETTINGS)
+        return self._matrix(op, args)
+
+    def _sum(self, array: Any, axes: tuple[int, ...], keep: bool) -> Any:
+        letters = LETTERS[: array.ndim]
+        gone = {axis % array.ndim for axis in axes}
+        kept = "".join(letter for i, letter in enumerate(letters) if i not in gone)
+        total = contract((array,), f"{letters}->{kept}", {}, {}, self._scalar)
+        return _raised(total, array.ndim, axes) if keep else total
+
+    def _matrix(self, op: str, args: Sequence[Any]) -> Any:
+        if args[0].dtype != object:
+            return _float_matrix(op, args)
+        inverted, determinant = inverse(args[0], self._scalar, lambda v: sign_of(v) == 0)
+        if op == "det":
+            return determinant
+        if op == "logdet":
+            return self.apply("log", (determinant,), NO_SETTINGS)
+        if inverted is None:
+            bad = np.empty(np.shape(args[-1]), dtype=object)
+            bad.fill(Undefined(f"{op} of a singular matrix"))
+            return bad
+        if op == "inv":
+            return inverted
+        spec = "ab,b->a" if args[1].ndim == 1 else "ab,bc->ac"
+        return contract((inverted, args[1]), spec, {}, {}, self._scalar)
 
     # Floats: NumPy's functions, on scalars and arrays alike.
 
@@ -170,6 +289,8 @@ class Numbers:
             direct = FLOAT_ARITHMETIC.get(op)
             if direct is not None:
                 return direct(*args)
+            if op == "ratio":
+                return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[()]
             if op == "power":
                 return args[0] ** _float_exponent(settings["exponent"])
             native = FUNCTIONS[op].native
@@ -271,6 +392,23 @@ def _trivial(op: str, args: Sequence[Any]) -> Any:
     return None
 
 
+def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
+    """A reduced array with axes of size 1 where it was reduced."""
+    return np.expand_dims(_boxed(reduced) if np.ndim(reduced) == 0 else reduced,
+                          tuple(axis % rank for axis in axes))
+
+
+def _float_matrix(op: str, args: Sequence[Any]) -> Any:
+    """NumPy's linear algebra; a singular matrix gives NaN, which is told."""
+    try:
+        if op == "logdet":
+            sign, value = np.linalg.slogdet(args[0])
+            return value if sign > 0 else np.float64(np.nan)
+        return getattr(np.linalg, op)(*args)
+    except np.linalg.LinAlgError:
+        return np.full(np.shape(args[-1]), np.nan)
+
+
 def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     """The result of arithmetic on fractions; None where it is not a fraction."""
     if op in ("power", "pow"):
@@ -322,6 +460,8 @@ def _piecewise(op: str, args: Sequence[Any]) -> Any:
         return -args[0] if _rank(args[0]) and args[0] < 0 else _exact_abs(args[0])
     if op == "sign":
         return sign_of(args[0])
+    if op == "ratio":
+        return NUMBERS.apply("div", args, NO_SETTINGS) if sign_of(args[1]) else 0
     if op in ("maximum", "minimum"):
         best = args[0]
         for arg in args[1:]:
@@ -383,11 +523,12 @@ def _vectorised(name: str) -> Callable[..., Any]:
     return np.vectorize(getattr(math, name), otypes=[np.float64])
 
 
-def _gate(condition: Any, wanted: bool) -> Any:
-    """1 where the branch is taken; no path (None) at a point where it is not."""
+def _gate(condition: Any, value: Any, wanted: bool) -> Any:
+    """The value where the branch is taken; no path (None) at a point where it is not."""
     if isinstance(condition, np.ndarray):
-        return np.where(condition == wanted, 1.0, 0.0)
-    return 1 if bool(condition) == wanted else None
+        mask = condition == wanted
+        return Masked(NUMBERS._where(mask, value, 0), mask)
+    return value if bool(condition) == wanted else None
 
 
 # Conversions.
@@ -396,6 +537,8 @@ def _gate(condition: Any, wanted: bool) -> Any:
 def as_float(value: Any) -> Any:
     """The value as a NumPy float or array."""
     if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(value.shape)
         return value
     if type(value) is Undefined:
         return np.float64(np.nan)
@@ -498,6 +641,10 @@ def present(value: Any) -> Any:
     """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
     if type(value) is Undefined:
         raise GraphcError(f"the result is not a finite real number: {value.reason}")
+    if type(value) is Masked:
+        value = value.values
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return elements(lambda xs: present(xs[0]), (value,)) if value.shape else present(value[()])
     if isinstance(value, (np.ndarray, bool)):
         return value
     if isinstance(value, (float, np.floating)):

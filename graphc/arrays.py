@@ -26,7 +26,7 @@ def is_exact(value: Any) -> bool:
 
 def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
     """A scalar function on the elements of exact arrays, broadcast."""
-    parts = np.broadcast_arrays(*[_boxed(array) for array in arrays])
+    parts = np.broadcast_arrays(*[boxed(array) for array in arrays])
     result = np.empty(parts[0].shape, dtype=object)
     for index in np.ndindex(result.shape):
         result[index] = apply([part[index] for part in parts])
@@ -35,7 +35,7 @@ def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
     return result if result.shape else result[()]
 
 
-def _boxed(value: Any) -> Any:
+def boxed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value
     box = np.empty((), dtype=object)
@@ -80,7 +80,7 @@ def contract(
 
 
 def _as_array(value: Any) -> Any:
-    return value if isinstance(value, (np.ndarray, float, np.floating)) else _boxed(value)
+    return value if isinstance(value, (np.ndarray, float, np.floating)) else boxed(value)
 
 
 def _diagonal(array: Any, letters: str, out: str) -> Any:
@@ -119,7 +119,7 @@ def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
 
 def _exact_contract(arrays: Sequence[Any], operands: list[str], core: str, scalars: Scalars) -> Any:
     size: dict[str, int] = {}
-    boxes = [_boxed(array) for array in arrays]
+    boxes = [boxed(array) for array in arrays]
     for box, letters in zip(boxes, operands, strict=True):
         size.update(zip(letters, box.shape, strict=True))
     summed = [letter for letter in size if letter not in core]
@@ -182,6 +182,13 @@ def winners(array: Any, axes: tuple[int, ...], share: bool, compare: Callable[[A
     flat = moved.reshape((*front, -1))
     exact = array.dtype == object
     result = np.zeros(flat.shape, dtype=object if exact else array.dtype)
+    if not exact:
+        if share:
+            ties = flat == flat.max(axis=-1, keepdims=True)
+            result = ties / ties.sum(axis=-1, keepdims=True)
+        else:
+            np.put_along_axis(result, flat.argmax(axis=-1)[..., None], 1.0, axis=-1)
+        return np.moveaxis(result.reshape(moved.shape), range(len(kept)), kept)
     for index in np.ndindex(front):
         values = flat[index]
         best = 0

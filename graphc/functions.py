@@ -275,25 +275,23 @@ where: Function = define(
     parameters=("cond", "a", "b"),
     domain=(REAL, REAL, REAL),
     mark="?:",
-    derivative=lambda cond, a, b, o: (0, taken(cond), untaken(cond)),
+    derivative=lambda cond, a, b, o: (0, taken(cond, 1), untaken(cond, 1)),
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
     doc="the branch taken; the other one has no path",
 )
 taken: Function = define(
     "taken",
-    parameters=("cond",),
-    derivative=lambda cond, o: 0,
-    latex="[{0}]",
-    formula=None,
-    doc="1 where the condition holds, no path elsewhere",
+    parameters=("cond", "g"),
+    derivative=lambda cond, g, o: (0, taken(cond, 1)),
+    latex="{1} [{0}]",
+    doc="g where the condition holds, no path elsewhere",
 )
 untaken: Function = define(
     "untaken",
-    parameters=("cond",),
-    derivative=lambda cond, o: 0,
-    latex=r"[\lnot {0}]",
-    formula=None,
-    doc="1 where the condition does not hold, no path elsewhere",
+    parameters=("cond", "g"),
+    derivative=lambda cond, g, o: (0, untaken(cond, 1)),
+    latex=r"{1} [\lnot {0}]",
+    doc="g where the condition does not hold, no path elsewhere",
 )
 
 define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from .errors import GraphcError
 from .functions import FUNCTIONS, Function, Kink
 from .paths import sweep
-from .structure import Structure, ancestors
+from .structure import CONDITIONAL, Structure, ancestors
 from .value import Value
 
 
@@ -148,7 +148,10 @@ def check_record(record: Function) -> None:
 
 def _scratch(record: Function, count: int) -> tuple[Structure, list[Value]]:
     scratch = Structure(record.name)
-    return scratch, [Value(scratch, scratch.append("input")) for _ in range(count)]
+    kinds = ["input"] * count
+    if record.name in CONDITIONAL:
+        kinds[0] = "condition"
+    return scratch, [Value(scratch, scratch.append(kind)) for kind in kinds]
 
 
 def _template(scratch: Structure, slots: int, result: Any) -> Template:

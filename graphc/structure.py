@@ -22,6 +22,7 @@ from .value import Value
 
 S = TypeVar("S", bound="Structure")
 LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
+CONDITIONAL = ("where", "taken", "untaken")  # functions whose first operand is a comparison
 NO_ATTRIBUTES: dict[str, Any] = {}
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain arguments, settings
 
@@ -104,24 +105,19 @@ class Structure:
 
     def operation(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
-        conditions = [
-            FUNCTIONS[self.ops[row]].binding == 0 if self.ops[row] in FUNCTIONS else False
-            for row in operands
-        ]
-        wants = op in ("where", "taken", "untaken")
-        if conditions and (conditions[0] != wants or any(conditions[1:])):
-            raise GraphcError(
-                "where(cond, a, b) needs one comparison as its condition, such as x > 0"
-                if wants
-                else f"a comparison is a condition, not a number that {op} can use; "
-                "write where(cond, a, b)"
-            )
+        wants = op in CONDITIONAL
+        for place, row in enumerate(operands):
+            if self.is_condition(row) != (wants and place == 0):
+                raise GraphcError(
+                    f"{op}(cond, a, b) needs one comparison as its condition, such as x > 0"
+                    if wants
+                    else f"a comparison is a condition, not a number that {op} can use; "
+                    "write where(cond, a, b)"
+                )
         if op == "pow" and self.ops[operands[1]] == "const" and operands[1] not in self.shapes:
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
-                return self.append("power", operands[:1], exponent=exponent)
-        if op == "power":
-            settings = {"exponent": settings.get("exponent", 1)}
+                op, operands, settings = "power", operands[:1], {"exponent": exponent}
         shape = self.shape_after(op, operands, settings) if self.shapes or op in OPERATIONS else ()
         row = self.append(op, operands, **settings)
         if shape:
@@ -135,6 +131,11 @@ class Structure:
         if op in OPERATIONS:
             return OPERATIONS[op].shape(shapes, settings, labels)
         return broadcast(shapes, op, labels)
+
+    def is_condition(self, row: int) -> bool:
+        """Whether a row is a comparison."""
+        op = self.ops[row]
+        return op == "condition" or (op in FUNCTIONS and FUNCTIONS[op].binding == 0)
 
     def lift(self, operand: Any) -> int:
         """The row of a value of this graph, or of a new constant."""
@@ -277,7 +278,7 @@ class Structure:
             number = 1
             for row in self.formula(node).rows:
                 if row != node and self.operands[row] and row not in other.names:
-                    if FUNCTIONS[self.ops[row]].binding == 0:
+                    if self.is_condition(row):
                         continue  # a condition is part of its where
                     while f"{self.names[node]}_{number}" in other.rows:
                         number += 1

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.value import Value
 
 
 def formulas(g: gc.Graph) -> list[str]:
@@ -310,7 +311,7 @@ def test_swaps_before_the_next_operation():
 
 def test_branches():
     @gc.graph
-    def f(x, deep=None):
+    def f(x):
         last = None
         for k in range(3):
             h = gc.sin(x) if k else gc.cos(x)
@@ -584,6 +585,27 @@ def test_comprehension_variable_with_the_name_of_a_local():
         "hs_1 = v2*v2",
         "o = t*hs_0*hs_1",
     ]
+
+
+def test_comprehension_variable_with_the_name_of_a_local_bound_just_before():
+    @gc.graph
+    def f(x):
+        hs = []
+        for _ in range(2):
+            h = gc.sin(x)
+            hs.append(h)
+        squares = [h * h for h in hs]
+        return h
+
+    @gc.graph
+    def g(x, y):
+        t = x * y
+        u = t
+        hs = [t * t for t in (x + 2, u)]
+        return u
+
+    assert formulas(f) == ["h = sin(x)", "h_2 = sin(x)", "squares_0 = h*h", "squares_1 = h_2*h_2"]
+    assert formulas(g) == ["t = x*y", "v1 = x + 2", "hs_0 = v1*v1", "hs_1 = t*t"]
 
 
 def test_nested_comprehensions():
@@ -940,7 +962,7 @@ def test_a_finished_trace_leaves_no_observer():
 
     assert f.observer is None
     g = f.duplicate()
-    late = gc.name(gc.sin(gc.graphs.Value(g, g.row("f"))), "late")
+    late = gc.name(gc.sin(Value(g, g.row("f"))), "late")
     assert list(g) == ["x", "f", "late"]
 
 

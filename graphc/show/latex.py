@@ -22,7 +22,8 @@ _SPECIAL = {character: "\\" + character for character in "{}$&#_%"} | {
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
 }
-_WORD = re.compile(r"([^\W\d_]+)(\d*)\Z")
+_WORD = re.compile(r"([^\W\d_]+)([0-9]*)\Z")
+_PART = re.compile(r"[^\W\d_]*[0-9]*\Z(?<=.)")
 POWER_BASE = 5  # what binds less tightly is put in brackets before it gets an exponent
 
 
@@ -30,22 +31,19 @@ POWER_BASE = 5  # what binds less tightly is put in brackets before it gets an e
 
 
 def name_latex(name: str) -> str:
-    """A node's name: y10 is y_{10}, h2_1 is h_{2,1}, alpha is \\alpha, h_bar is \\bar{h}."""
-    parts = name.rstrip("_").split("_")
-    for place in range(len(parts) - 1, 0, -1):
-        if parts[place] in ACCENTS and all(part.isdecimal() for part in parts[place + 1 :]):
-            inner = name_latex("_".join(parts[:place]))
-            accented = f"{ACCENTS[parts[place]]}{{{inner}}}"
-            return accented + _subscript(parts[place + 1 :])
-    word = _WORD.match(parts[0])
-    if word is None or not all(part.isdecimal() or _WORD.match(part) for part in parts[1:]):
+    r"""A node's name: y10 is y_{10}, h2_1 is h_{2,1}, alpha is \alpha, h1_bar is \bar{h}_{1}."""
+    first, *rest = name.rstrip("_").split("_")
+    word = _WORD.match(first)
+    if word is None or not all(map(_PART.match, rest)):
         return rf"\mathtt{{{_text(name)}}}"
-    return _letters(word[1]) + _subscript([part for part in (word[2], *parts[1:]) if part])
-
-
-def _subscript(parts: list[str]) -> str:
-    shown = [part if part.isdecimal() else name_latex(part) for part in parts]
-    return f"_{{{','.join(shown)}}}" if shown else ""
+    letters = _letters(word[1])
+    subscripts = [word[2]] if word[2] else []
+    for part in rest:
+        if part in ACCENTS:
+            letters = f"{ACCENTS[part]}{{{letters}}}"
+        else:
+            subscripts.append(part if part.isdigit() else name_latex(part))
+    return letters + (f"_{{{','.join(subscripts)}}}" if subscripts else "")
 
 
 def _letters(word: str) -> str:
@@ -55,7 +53,9 @@ def _letters(word: str) -> str:
     if len(word) == 1:
         if word.isascii():
             return word
-        kind, _, letter = unicodedata.name(word, "").replace("LAMDA", "LAMBDA").rpartition(" LETTER ")
+        kind, _, letter = (
+            unicodedata.name(word, "").replace("LAMDA", "LAMBDA").rpartition(" LETTER ")
+        )
         letter = letter.lower() if kind == "GREEK SMALL" else letter.capitalize()
         if kind.startswith("GREEK") and letter in GREEK:
             return f"\\{letter}"
@@ -105,7 +105,11 @@ def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     while defaults and texts[-1] == number_latex(defaults.pop())[0]:
         texts.pop()
     call = r"\operatorname{{{}}}\left({}\right)"
-    if not record.latex or f"{{{len(texts)}}}" in record.latex or f"{{{len(texts) - 1}}}" not in record.latex:
+    if (
+        not record.latex
+        or f"{{{len(texts)}}}" in record.latex
+        or f"{{{len(texts) - 1}}}" not in record.latex
+    ):
         return call.format(_text(op), ", ".join(texts)), ATOM
     binding = ATOM if record.latex.endswith((")", "|")) else 4
     return record.latex.format(*texts), 0 if op == "where" else binding

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 
 WIDTH = 80  # of everything that does not go to a terminal
 GAP = "  "
-# after a space, a comma, or a single *
-_BREAK = re.compile(r"(?<=[ ,])(?! )|(?<=(?<!\*)\*)(?!\*)")
+# before the sign of a term, after a space, after a single *: the first that is enough
+_BREAKS = tuple(map(re.compile, (r"(?= [+-] )", r"(?<= )(?! )", r"(?<=(?<!\*)\*)(?!\*)")))
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,12 @@ def page_text(blocks: Iterable[Block], width: int = WIDTH) -> str:
     texts = []
     for block in blocks:
         if isinstance(block, Table):
-            title = wrapped(block.title, width)
-            texts.append("\n".join([*title, *_lines(block, width)] if block.title else _lines(block, width)))
+            title = wrapped(block.title, width) if block.title else []
+            texts.append("\n".join([*title, *_lines(block, width)]))
         else:
-            texts.append("\n".join(line for text in block.split("\n") for line in wrapped(text, width)))
+            texts.append(
+                "\n".join(line for text in block.split("\n") for line in wrapped(text, width))
+            )
     return "\n\n".join(texts) + "\n"
 
 
@@ -66,8 +68,10 @@ def print_page(blocks: Iterable[Block]) -> None:
         if not isinstance(block, Table):
             terminal.print(text.Text(block))
             continue
-        widths = _widths(block, terminal.width - 2)
-        drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1), title_justify="left", pad_edge=False)
+        widths = _widths(block, terminal.width - len(block.columns))  # rich wants a little more
+        drawn = table.Table(
+            box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, show_edge=False
+        )
         drawn.title = text.Text(block.title, style="bold") if block.title else None
         for place, column in enumerate(block.columns):
             drawn.add_column(text.Text(column), style="cyan" if place == 0 else "")
@@ -86,7 +90,10 @@ def _lines(table: Table, width: int) -> list[str]:
         cells = [wrapped(cell, room) for cell, room in zip(row, widths, strict=True)]
         for line in range(max(map(len, cells))):
             parts = [cell[line] if line < len(cell) else "" for cell in cells]
-            padded = (part + " " * (room - cell_len(part)) for part, room in zip(parts, widths, strict=True))
+            padded = (
+                part + " " * (room - cell_len(part))
+                for part, room in zip(parts, widths, strict=True)
+            )
             lines.append(GAP.join(padded).rstrip())
     return lines
 
@@ -106,25 +113,35 @@ def _widths(table: Table, width: int) -> list[int]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most this width, broken between words and factors where possible."""
+    """The text in lines of at most this width, broken between terms, words or factors."""
     if cell_len(text) <= width:
         return [text]
     lines, line = [], ""
-    for piece in _BREAK.split(text):
+    for piece in _pieces(text, width):
         if line and cell_len(line) + cell_len(piece.rstrip()) > width:
             lines.append(line.rstrip())
-            line = ""
+            line, piece = "", piece.lstrip()
         line += piece
-        while cell_len(line.rstrip()) > width:  # one long word
-            cut = _prefix(line, width)
-            lines.append(line[:cut])
-            line = line[cut:]
-    return [*lines, line.rstrip()] if line.strip() else lines
+    return [*lines, line.rstrip()]
 
 
-def _prefix(text: str, width: int) -> int:
-    """How many characters fit, at least one."""
-    cut = min(len(text), width)
-    while cut > 1 and cell_len(text[:cut]) > width:
-        cut -= 1
-    return max(cut, 1)
+def _pieces(text: str, width: int) -> list[str]:
+    """The text cut where it may be broken, no finer than needed."""
+    pieces = [text]
+    for pattern in _BREAKS:
+        pieces = [
+            part
+            for piece in pieces
+            for part in (pattern.split(piece) if cell_len(piece) > width else [piece])
+        ]
+    return [part for piece in pieces for part in _chopped(piece, width)]
+
+
+def _chopped(word: str, width: int) -> list[str]:
+    """A word that cannot be broken, in parts that fit."""
+    parts = []
+    while cell_len(word.rstrip()) > width:
+        cut = max(width // 2, 1) if not word.isascii() else width  # a character may be two wide
+        parts.append(word[:cut])
+        word = word[cut:]
+    return [*parts, word]

@@ -25,6 +25,7 @@ from .value import Value
 PATIENCE = 64
 CONTAINERS = (list, tuple)  # locals whose elements are looked at
 Function = Callable[..., Any]
+Found = tuple[str, str, int]  # local name, name of the value or element found under it, row
 
 # Instructions, of all versions of Python, that move values between locals and the stack; the first
 # so many names that they mention are stored, the others are loaded.
@@ -132,6 +133,8 @@ class Trace:
         self.frame: FrameType | None = None
         self.bytecode = Bytecode(code)
         self.last = -1  # where the function stood at the last look
+        self.outside = -1  # ... and at the last one before a comprehension
+        self.waiting: dict[int, Found] = {}  # row -> what is named after the comprehension
         self.numbers: dict[str, int] = {}  # stem -> how often it was bound
 
     def look(self, patience: float = PATIENCE) -> None:
@@ -142,36 +145,51 @@ class Trace:
                 return
         last, here = self.last, self.frame.f_lasti
         self.last = here
-        visible = self.bytecode.visible(here)
-        graph, names, found = self.graph, self.graph.names, []
-        for name, bound in self.frame.f_locals.items():
-            if name not in visible:
-                continue
-            if isinstance(bound, Value):
-                if bound.row not in names and bound.graph is graph:
-                    found.append((name, name, bound.row))
-            elif isinstance(bound, CONTAINERS):
-                found += [(name, *news) for news in self.unnamed(name, bound, patience)]
+        hidden = self.bytecode.hidden(here)
+        waited: list[Found] = []
+        if self.waiting and not hidden:
+            last, waited = self.outside, list(self.waiting.values())
+            self.waiting.clear()
+        found = [*self.unnamed(self.frame.f_locals, hidden, patience), *waited]
         if not found:
             return
-        first = self.bytecode.first_names(last, here)
         found.sort(key=lambda entry: self.bytecode.order(entry[0], last, here))
-        for name, element, row in found:
-            if row not in names:  # a later name of the same value is an alias
-                self.bind(first.get(name, name) if element == name else element, row)
+        first = self.bytecode.first_names(last, here)
+        if not self.waiting and not hidden.isdisjoint(first):
+            # The first name of one of them may be the one that the comprehension has borrowed.
+            self.outside = last
+            self.waiting.update({entry[2]: entry for entry in reversed(found)})
+            return
+        for name, stem, row in found:
+            if row not in self.graph.names:  # a later name of the same value is an alias
+                self.bind(first.get(name, name) if stem == name else stem, row)
 
-    def unnamed(self, name: str, items: Sequence[Any], patience: float) -> list[tuple[str, int]]:
-        """(name, row) of the elements that have no name yet, from the first to the last."""
-        graph, names, left, found = self.graph, self.graph.names, patience, []
-        for stem, index, item in backwards(name, items):
-            if isinstance(item, Value) and item.row not in names and item.graph is graph:
-                found.append((f"{stem}_{index}", item.row))
-                left = patience
-            else:
-                left -= 1
-                if left <= 0:
-                    break
-        return found[::-1]
+    def unnamed(
+        self, bindings: Mapping[str, Any], hidden: set[str], patience: float
+    ) -> Iterator[Found]:
+        """The values under local names and in local lists that have no name yet."""
+        for name, bound in bindings.items():
+            if name not in self.bytecode.locals or name in hidden:
+                continue
+            if isinstance(bound, Value):
+                if self.is_news(bound):
+                    yield name, name, bound.row
+            elif isinstance(bound, CONTAINERS):
+                elements, left = [], patience
+                for stem, index, item in backwards(name, bound):
+                    if isinstance(item, Value) and self.is_news(item):
+                        elements.append((name, f"{stem}_{index}", item.row))
+                        left = patience
+                    else:
+                        left -= 1
+                        if left <= 0:
+                            break
+                yield from reversed(elements)
+
+    def is_news(self, value: Value) -> bool:
+        """Whether a value of this graph is to be named."""
+        row = value.row
+        return row not in self.graph.names and row not in self.waiting and value.graph is self.graph
 
     def bind(self, stem: str, row: int) -> None:
         """Gives a row the name `stem`, or the first free one of stem_2, stem_3, ..."""
@@ -298,14 +316,13 @@ class Bytecode:
                 opened.clear()
         self.shared = bound_inside(code)
 
-    def visible(self, here: int) -> set[str]:
-        """The names that count at this place.
+    def hidden(self, here: int) -> set[str]:
+        """The names that a comprehension has borrowed at this place.
 
         Since Python 3.12 a comprehension runs in the frame of its function, and its variable is
         among the locals until it ends; before, it had a frame of its own.
         """
-        hidden = {name for name, start, end in self.borrowed if start <= here < end}
-        return self.locals - hidden if hidden else self.locals
+        return {name for name, start, end in self.borrowed if start <= here < end}
 
     def order(self, name: str, last: int, here: int) -> int:
         """A number that is smaller the sooner a name was bound after the last look."""
@@ -326,21 +343,23 @@ class Bytecode:
         In `b = x*y; a, b = b, a` the new value is found under a, but b came first. So moves are
         repeated here, with a token for each value, up to the first branch.
         """
-        visible = self.visible(last) & self.visible(here)
+        visible = self.locals - self.hidden(last)
+        bound: set[str] = set()
         held: dict[str, Any] = {}  # name -> token
         first: dict[Any, str] = {}  # token -> name
         stack: list[Any] = []
         place, end = bisect_right(self.offsets, last), bisect_right(self.offsets, here) - 1
         for _ in self.steps:
-            step = self.steps[place]
-            if place == end or step.opcode in BRANCHES:
+            if place in (end, len(self.steps)) or self.steps[place].opcode in BRANCHES:
                 break
+            step = self.steps[place]
             place += 1
             if step.opname in JUMPS:
                 place = bisect_left(self.offsets, step.argval)
             elif step.opname in LOCALS:
                 stored, loaded = stored_and_loaded(step)
                 for name in stored:
+                    bound.add(name)
                     held[name] = stack.pop() if stack else object()
                     if name in visible:
                         first.setdefault(held[name], name)
@@ -355,9 +374,9 @@ class Bytecode:
             else:
                 stack.clear()  # whatever it does to the stack, it binds no local
         return {
-            name: first[token]
-            for name, token in held.items()
-            if token in first and name not in self.shared  # a call may have bound it meanwhile
+            name: first[held[name]]
+            for name in bound
+            if held[name] in first and name not in self.shared  # a call may have bound it since
         }
 
 
