@@ -618,6 +618,33 @@ def from_user(value: Any, what: str = "the value") -> Any:
     return array.astype(np.float64) if array.dtype.kind in "iu" else array
 
 
+def array_from_user(value: Any, what: str) -> Any:
+    """An array that a user gave: floats as they are, nested lists of exact numbers exactly."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return from_user(value, what) if value.ndim else from_user(value[()], what)
+    if hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        return exact_text(value, what) if isinstance(value, str) else from_user(value, what)
+    parts = [array_from_user(part, what) for part in value]
+    shapes = {np.shape(part) for part in parts}
+    if len(shapes) > 1:
+        raise GraphcError(f"{what} is a ragged list; give rows of one length")
+    if any(not is_exact(part) for part in parts):
+        return np.array([as_float(part) for part in parts], dtype=np.float64)
+    result = np.empty((len(parts), *(shapes.pop() if shapes else ())), dtype=object)
+    for place, part in enumerate(parts):
+        result[place] = part
+    return result
+
+
+def exact_text(text: str, what: str) -> Any:
+    """The exact number that a string spells."""
+    from .expressions import constant
+
+    return constant(text, f"the value of {what}")
+
+
 def _first_bad(array: Any) -> float:
     return float(array[~np.isfinite(array)].flat[0])
 

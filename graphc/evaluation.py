@@ -13,13 +13,26 @@ from typing import Any
 import numpy as np
 
 from . import names as naming
-from .arithmetic import NUMBERS, Undefined, as_float, brief, from_user, present, sign_of
+from .arithmetic import (
+    Masked,
+    Numbers,
+    Undefined,
+    array_from_user,
+    as_float,
+    brief,
+    from_user,
+    present,
+    sign_of,
+)
 from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing
 from .expressions import constant, expression
-from .formula import formula_text
+from .formula import Expression, formula_text
+from .operations import OPERATIONS, Local, repeated_to, summed_to
 from .paths import sweep
-from .rules import Algebra, rule
+from .rules import Algebra, Rows, rule
+from .shapes import LETTERS, Shape, shape_text
 from .structure import LEAVES, Structure
+from .value import Value
 
 FORMS = ("nodes", "inputs", "steps")
 Edge = tuple[int, int]  # (target node, number of the edge into it)
@@ -43,7 +56,9 @@ class Evaluation:
         self.symbols = symbols  # values of the free symbols of a from_edges graph
         self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken has cut a path
+        self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
         self._locals: dict[int, tuple[Any, ...]] = {}
+        self._pulled: tuple[int, Any, list[Any]] | None = None  # the node pulled last, and its shares
 
     def value(self, row: int) -> Any:
         """The value of a row."""
@@ -124,10 +139,10 @@ class Evaluation:
         arguments.append(self.value(row))
         applied = rule(graph.ops[row], len(operands), graph.settings(row))
         for switch in applied.switches:
-            if self.algebra is NUMBERS and _is_zero(switch.run(NUMBERS, arguments)):
+            if isinstance(self.algebra, Numbers) and _is_zero(switch.run(self.algebra, arguments)):
                 self._on_kink(row, node)
         found = [partial.run(self.algebra, arguments) for partial in applied.partials]
-        self.gated = self.gated or None in found
+        self.gated = self.gated or any(z is None for z in found)
         return found
 
     def _on_kink(self, row: int, node: int) -> None:
@@ -138,16 +153,147 @@ class Evaluation:
                 "kink and was declared with kink='error'; choose another point or another kink="
             )
 
+    # Carrying along an edge: scalars are multiplied, tensors go through the formula's operations.
+
     def pull(self, edge: Edge, adjoint: Any) -> Any:
         """What an adjoint of the edge's target brings to its source; None if nothing passes."""
-        return self.times(self.local(edge[0])[edge[1]], adjoint)
+        node, number = edge
+        if not self.is_tensor(node):
+            return self.times(self.local(node)[number], adjoint)
+        own = self.graph.partials.get(edge)
+        if own is not None:
+            return self.times(self.value(own), adjoint)
+        if self._pulled is None or self._pulled[0] != node or self._pulled[1] is not adjoint:
+            self._pulled = (node, adjoint, self._pull_all(node, adjoint))
+        return self._pulled[2][number]
 
     def push(self, edge: Edge, tangent: Any) -> Any:
         """What a tangent of the edge's source brings to its target; None if nothing passes."""
-        return self.times(self.local(edge[0])[edge[1]], tangent)
+        node, number = edge
+        if not self.is_tensor(node):
+            return self.times(self.local(node)[number], tangent)
+        own = self.graph.partials.get(edge)
+        if own is not None:
+            return self.times(self.value(own), tangent)
+        return self._push_through(node, number, tangent)
+
+    def is_tensor(self, node: int) -> bool:
+        """Whether a node's formula has anything but scalars in it."""
+        shapes = self.graph.shapes
+        if not shapes and not self.lead:
+            return False
+        formula = self.graph.formula(node)
+        return bool(self.lead) or any(
+            row in shapes for rows in (formula.rows, formula.sources) for row in rows
+        )
+
+    def _pull_all(self, node: int, adjoint: Any) -> list[Any]:
+        """The adjoint's share for each edge: one sweep back through the node's formula."""
+        graph, formula = self.graph, self.graph.formula(node)
+        if node in graph.split:
+            named = [slot for slot, row in enumerate(graph.operands[node]) if row in graph.names]
+            return [self.pull_row((node, slot), adjoint, node) for slot in named]
+        inside = set(formula.rows)
+
+        def hops(row: int) -> list[tuple[int, Edge]]:
+            operands = graph.operands[row] if row in inside else ()
+            return [(operand, (row, slot)) for slot, operand in enumerate(operands)]
+
+        shares = sweep(
+            reversed(formula.rows),
+            hops,
+            {node: adjoint},
+            lambda place, carried: self.pull_row(place, carried, node),
+            self.add,
+        )
+        return [shares.get(source) for source in formula.sources]
+
+    def _push_through(self, node: int, number: int, tangent: Any) -> Any:
+        """The tangent's effect on the node: one sweep forward through its formula."""
+        graph, formula = self.graph, self.graph.formula(node)
+        if node in graph.split:
+            named = [slot for slot, row in enumerate(graph.operands[node]) if row in graph.names]
+            return self.push_row((node, named[number]), tangent, node)
+        source = formula.sources[number]
+        uses: dict[int, list[tuple[int, Edge]]] = {}
+        for row in formula.rows:
+            for slot, operand in enumerate(graph.operands[row]):
+                uses.setdefault(operand, []).append((row, (row, slot)))
+        reached = sweep(
+            (source, *formula.rows),
+            lambda row: uses.get(row, ()) if row != node else (),
+            {source: tangent},
+            lambda place, carried: self.push_row(place, carried, node),
+            self.add,
+        )
+        return reached.get(node)
+
+    def here(self, row: int) -> Local:
+        """An operation where it stands, for its rule."""
+        graph = self.graph
+        operands = graph.operands[row]
+        return Local(
+            self.algebra.apply,
+            [self.value(operand) for operand in operands],
+            self.value(row),
+            [graph.shape(operand) for operand in operands],
+            graph.shape(row),
+            graph.settings(row),
+            self.lead,
+        )
+
+    def pull_row(self, place: Edge, adjoint: Any, node: int) -> Any:
+        """The adjoint of one operand of one operation."""
+        row, slot = place
+        op = self.graph.ops[row]
+        if op == "stop" or self.graph.ops[self.graph.operands[row][slot]] == "const":
+            return None
+        here = self.here(row)
+        if op in OPERATIONS:
+            self._tell_ties(here, row, node)
+            return OPERATIONS[op].pull(here, slot, adjoint)
+        scaled = self._scaled(here, row, slot, adjoint, node)
+        return None if scaled is None else summed_to(here, scaled, here.shape, here.shapes[slot])
+
+    def push_row(self, place: Edge, tangent: Any, node: int) -> Any:
+        """The tangent of one operation from that of one operand."""
+        row, slot = place
+        op = self.graph.ops[row]
+        if op == "stop":
+            return None
+        here = self.here(row)
+        if op in OPERATIONS:
+            self._tell_ties(here, row, node)
+            return OPERATIONS[op].push(here, slot, tangent)
+        widened = repeated_to(here, tangent, here.shapes[slot], here.shape)
+        return self._scaled(here, row, slot, widened, node)
+
+    def _scaled(self, here: Local, row: int, slot: int, carried: Any, node: int) -> Any:
+        """A carried value of the result's shape, times an element-wise function's partial."""
+        op = self.graph.ops[row]
+        if op == "where" and slot:
+            gate = "taken" if slot == 1 else "untaken"
+            passed = self.algebra.apply(gate, (here.args[0], carried), {})
+            self.gated = self.gated or passed is None
+            return passed
+        if op == "where" or self.graph.is_condition(row):
+            self._tell_switches(row, node)
+            self.gated = True  # a condition has an edge, over which nothing comes
+            return None
+        return self.times(self.partials(row, node)[slot], carried)
+
+    def _tell_switches(self, row: int, node: int) -> None:
+        if self.graph.operands[row] and self.graph.is_condition(row):
+            self.partials(row, node)
+
+    def _tell_ties(self, here: Local, row: int, node: int) -> None:
+        if self.graph.ops[row] == "largest" and isinstance(self.algebra, Numbers):
+            shares = self.algebra.apply("winner", here.args, {**here.settings, "kink": "share"})
+            if any(0 < float(as_float(share)) < 1 for share in np.asarray(shares).flat):
+                self._on_kink(row, node)
 
     def times(self, local: Any, carried: Any) -> Any:
-        """A carried scalar times a local derivative."""
+        """A carried value times a local derivative."""
         return None if local is None else self.algebra.apply("mul", (carried, local), {})
 
     def add(self, old: Any, new: Any) -> Any:
@@ -157,6 +303,8 @@ class Evaluation:
 
 def _is_zero(value: Any) -> bool:
     if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return any(_is_zero(element) for element in value.flat)
         return bool((value == 0).any())
     return type(value) is not Undefined and not isinstance(value, bool) and sign_of(value) == 0
 
@@ -176,6 +324,8 @@ class Request:
         pinned: Iterable[int] | None = None,
     ) -> None:
         self.graph = graph
+        self.declared = set(graph.names)  # the user's nodes; symbols may join them
+        self._added: dict[str, int] = {}
         self.shape: tuple[int, ...] = ()
         self.symbolic = at is None
         self.form = form
@@ -194,11 +344,19 @@ class Request:
             "derivatives"
         )
         graph = self.graph
+        if graph.has_tensors:
+            return self._rows(graph)
         if pinned is None:
             pinned = graph.leaves() if self.form == "inputs" else graph.nodes()
         known = {row: symbol(graph.names[row]) for row in pinned}
         free = {name: symbol(name) for name in free_symbols(graph)}
         return Evaluation(graph, Symbols(advice), known, free)
+
+    def _rows(self, graph: Structure) -> Evaluation:
+        """Tensor results in symbols are formulas: rows of a copy of the graph."""
+        self.graph = scratch = graph.duplicate()
+        everything: dict[int, Any] = {row: row for row in range(len(scratch.ops))}
+        return Evaluation(scratch, Rows(scratch), everything, {})
 
     def _numbers(self, at: Mapping[str, Any], needed: Iterable[int] | None) -> Evaluation:
         graph = self.graph
@@ -211,9 +369,15 @@ class Request:
         free: dict[str, Any] = {}
         for row, value in graph.given.items():
             known[row] = value
+        sizes: dict[str, int] = {}
+        for row, value in known.items():
+            _fit(value, graph.shape(row), graph.names[row], sizes)
         for key, value in at.items():
             name = naming.spelling(key) if isinstance(key, str) else key
-            given = number(value, name)
+            tensor = name in leaves and leaves[name] in graph.shapes
+            given = array_from_user(value, name) if tensor else number(value, name)
+            if name in leaves and graph.has_tensors:
+                _fit(given, graph.shape(leaves[name]), name, sizes)
             if name in leaves:
                 known[leaves[name]] = given
             elif name in wanted:
@@ -232,8 +396,9 @@ class Request:
                     f"{listing([*leaves, *wanted])})"
                 )
         self._check_missing(known, free, wanted, needed, {} if bare else leaves)
-        self.shape = _point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
-        return Evaluation(graph, NUMBERS, known, free)
+        if not graph.has_tensors:
+            self.shape = _point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
+        return Evaluation(graph, Numbers(sizes), known, free)
 
     def _check_missing(
         self,
@@ -253,8 +418,10 @@ class Request:
                 "at the declaration"
             )
 
-    def seed(self, value: Any, what: str) -> Any:
-        """A seed or tangent: a number, an exact string, or a symbol."""
+    def seed(self, value: Any, what: str, shape: Shape = ()) -> Any:
+        """A seed or tangent: a number, an exact string, a symbol, or an array of the shape."""
+        if shape:
+            return self._tensor_seed(value, what, shape)
         if isinstance(value, str):
             scratch = Structure("seed")
             root = expression(scratch, value, what, symbols=True)
@@ -275,16 +442,83 @@ class Request:
         self.shape = np.broadcast_shapes(self.shape, np.shape(number))
         return number
 
+    def _tensor_seed(self, value: Any, what: str, shape: Shape) -> Any:
+        algebra = self.evaluation.algebra
+        if isinstance(value, str) and value.isidentifier() and self.symbolic:
+            row = self.graph.append("input")
+            self.graph.shapes[row] = shape
+            return self.graph.bind(value, row)
+        if isinstance(value, int) and value == 1:
+            if any(size != 1 for size in shape):
+                raise GraphcError(
+                    f"{what} is missing: the node has shape {shape_text(shape)}, and only a node of one "
+                    "element needs no seed; give {name: array}, or ask for jacobian()"
+                )
+            letters = LETTERS[: len(shape)]
+            spec = {"spec": f"->{letters}", "sizes": tuple((letter, 1) for letter in letters)}
+            return algebra.apply("contract", (algebra.constant(1),), spec)
+        array = array_from_user(value, what)
+        _fit(array, shape, what, dict(getattr(algebra, "sizes", {})))
+        return algebra.constant(array) if self.symbolic else array
+
+    def symbol(self, name: str, shape: Shape) -> Any:
+        """A symbol for an adjoint or tangent, made once."""
+        if not isinstance(self.evaluation.algebra, Rows):
+            from .symbols import symbol
+
+            return symbol(name)
+        if name not in self._added:
+            row = self.graph.append("input")
+            if shape:
+                self.graph.shapes[row] = shape
+            self._added[name] = self.graph.bind(self.graph.unused_name(name), row)
+        return self._added[name]
+
+    def reshaped(self, value: Any, shape: Shape) -> Any:
+        """A finished result in another shape."""
+        if isinstance(value, Expression):
+            settings = {"shape": shape}
+            row = self.evaluation.algebra.apply("reshape", (value.row,), settings)
+            return Expression(self.graph, row, self.form == "inputs")
+        return np.reshape(value, np.shape(value) and (1,) * 0 or ()) if False else np.reshape(
+            value, [s if isinstance(s, int) else -1 for s in shape]
+        )
+
+    def identity(self, shape: Shape) -> Any:
+        """The seed of a Jacobian: shape + shape, 1 where both halves agree."""
+        algebra = self.evaluation.algebra
+        letters = LETTERS[: len(shape)]
+        sizes = tuple(zip(letters, shape, strict=True))
+        one = algebra.constant(1)
+        return algebra.apply("contract", (one,), {"spec": f"->{letters}{letters}", "sizes": sizes})
+
+    def zero(self, shape: Shape) -> Any:
+        """A result where no path leads."""
+        algebra = self.evaluation.algebra
+        if not shape:
+            return algebra.constant(0)
+        letters = LETTERS[: len(shape)]
+        settings = {"spec": f"->{letters}", "sizes": tuple(zip(letters, shape, strict=True))}
+        return algebra.apply("contract", (algebra.constant(0),), settings)
+
     def finish(self, value: Any, what: Callable[[], str]) -> Any:
         """A result as users get it; what is not finite is told."""
         if self.symbolic:
+            if isinstance(self.evaluation.algebra, Rows):
+                return Expression(self.graph, value, self.form == "inputs")
             return value
-        if type(value) is Undefined:
+        if type(value) is Masked:
+            value = value.values
+        if type(value) is Undefined or (
+            isinstance(value, np.ndarray)
+            and value.dtype == object
+            and any(type(element) is Undefined for element in value.flat)
+        ):
             raise GraphcError(f"{what()} is not a finite real number: {self._culprit()}")
         result = present(value)
         if self.shape:
             result = np.broadcast_to(as_float(value), self.shape).copy()
-        if isinstance(result, (float, np.ndarray)) and not np.isfinite(result).all():
+        if _not_finite(result):
             self._told_not_finite = what() if not hasattr(self, "_told_not_finite") else ""
             if self._told_not_finite:
                 warnings.warn(
@@ -332,6 +566,10 @@ class Request:
 def _not_finite(value: Any) -> bool:
     if type(value) is Undefined:
         return True
+    if type(value) is Masked:
+        value = value.values
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return any(type(element) is Undefined for element in value.flat)
     if isinstance(value, (float, np.ndarray)) and not isinstance(value, bool):
         return not np.isfinite(value).all()
     return False
@@ -353,6 +591,32 @@ def free_symbols(graph: Structure) -> list[str]:
             if graph.ops[row] == "symbol"
         )
     )
+
+
+def _fit(value: Any, shape: Shape, name: str, sizes: dict[str, int]) -> None:
+    """Checks a value against the declared shape, learning the named sizes."""
+    actual = np.shape(value)
+    if len(actual) != len(shape):
+        raise GraphcError(
+            f"at: {name!r} was declared {shape_text(shape)} but the value has shape {actual}"
+        )
+    for declared, size in zip(shape, actual, strict=True):
+        wanted = sizes.setdefault(declared, size) if isinstance(declared, str) else declared
+        if wanted != size:
+            what = f"{declared} = {wanted}" if isinstance(declared, str) else str(wanted)
+            raise GraphcError(
+                f"at: {name!r} was declared {shape_text(shape)} but the value has shape {actual}; "
+                f"sizes {what} and {size} differ"
+            )
+
+
+def given(value: Any, shape: Shape, name: str) -> Any:
+    """A value that came with the declaration, checked against the shape."""
+    if not shape:
+        return number(value, name)
+    array = array_from_user(value, f"the value of {name!r}")
+    _fit(array, shape, name, {})
+    return array
 
 
 def number(value: Any, name: str) -> Any:
@@ -379,3 +643,18 @@ def _point_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
         if isinstance(value, np.ndarray):
             names.append(name)
     return shape
+
+
+def on_numbers(call: Any, args: Any, settings: Any, name: str) -> Any:
+    """A composed function on plain numbers and arrays, through a graph of constants."""
+    graph = Structure(name)
+
+    def constants(arg: Any) -> Any:
+        if isinstance(arg, (list, tuple)) and name in ("concat", "stack"):
+            return [constants(part) for part in arg]
+        if isinstance(arg, (str, int, tuple)) and name in ("einsum", "reshape", "take"):
+            return arg
+        return Value(graph, graph.constant(array_from_user(arg, f"an argument of {name}")))
+
+    result = call(*[constants(arg) for arg in args], **settings)
+    return present(Evaluation(graph, Numbers(), {}, {}).value(result.row))

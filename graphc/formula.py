@@ -8,7 +8,10 @@ from typing import Any
 
 from .errors import GraphcError
 from .functions import FUNCTIONS
-from .structure import Structure
+from .matrix_form import contract_text
+from .operations import OPERATIONS
+from .shapes import Shape, shape_text
+from .structure import LEAVES, Structure
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
 ATOM = 9
@@ -36,14 +39,53 @@ def expression_text(graph: Structure, row: int, style: Style | None = None) -> s
 def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> str:
     pieces: dict[int, Piece] = {}
     for row in rows:
-        operands = [pieces[o] if o in pieces else style(graph, o, []) for o in graph.operands[row]]
-        pieces[row] = style(graph, row, operands)
+        def piece(part: int) -> Piece:
+            return pieces[part] if part in pieces else style(graph, part, [])  # noqa: B023
+
+        call = graph.calls.get(row)
+        if call is not None:
+            pieces[row] = call_text(call, piece)
+        else:
+            pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
         if len(pieces[row][0]) > LONGEST:
             raise GraphcError(
                 f"the formula of {graph.label(root)} would take over {LONGEST} characters; "
                 "collapse fewer nodes"
             )
     return pieces[root][0]
+
+
+class Expression:
+    """A symbolic result of a graph with tensors: prints as valid NumPy."""
+
+    def __init__(self, graph: Structure, row: int, whole: bool) -> None:
+        self.graph = graph
+        self.row = row
+        self._whole = whole  # written out down to the inputs, or in the names of nodes
+
+    @property
+    def shape(self) -> Shape:
+        return self.graph.shape(self.row)
+
+    def __str__(self) -> str:
+        return self.render(as_text)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def latex(self) -> str:
+        """The formula in LaTeX, in matrix form."""
+        from .show.latex import as_latex
+
+        return self.render(as_latex)
+
+    def render(self, style: Style) -> str:
+        """The formula in a style."""
+        graph = self.graph
+        if self._whole:
+            graph = graph.duplicate()
+            graph.names = {row: n for row, n in graph.names.items() if graph.ops[row] in LEAVES}
+        return expression_text(graph, self.row, style)
 
 
 def bracket(piece: Piece, least: int) -> str:
@@ -60,11 +102,13 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
             return graph.names[row], ATOM
         if op == "const":
             return (
-                number_text(settings["value"])
+                constant_text(settings["value"])
                 if row not in graph.names
                 else (graph.names[row], ATOM)
             )
-        return settings.get("symbol", op), ATOM
+        return settings.get("symbol", settings.get("size", op)), ATOM
+    if op in OPERATIONS:
+        return operation_text(op, settings, operands)
     record = FUNCTIONS[op]
     if op == "power":
         return f"{bracket(operands[0], 5)}**{exponent_text(settings['exponent'])}", 4
@@ -91,6 +135,58 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         for key, value in settings.items()
     ]
     return f"{op}({', '.join(texts)})", ATOM
+
+
+def operation_text(op: str, settings: dict[str, Any], operands: list[Piece]) -> Piece:
+    """A tensor operation in the text form."""
+    if op == "contract":
+        return contract_text(settings, operands)
+    if op == "gather" and isinstance(settings["index"], int):
+        marks = ", :" * (-settings["axis"] - 1)
+        return f"{bracket(operands[0], 8)}[..., {settings['index']}{marks}]", 8
+    if op == "reshape":
+        return f"reshape({operands[0][0]}, {shape_text(settings['shape'])})", ATOM
+    name = {"largest": "max", "winner": "argmax_onehot"}.get(op, op)
+    texts = [piece[0] for piece in operands]
+    if "axes" in settings and op != "softmax":
+        axes = settings["axes"]
+        texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
+    elif op == "softmax" and settings["axes"] != (-1,):
+        texts.append(f"axis={settings['axes'][0]}")
+    if op in ("gather", "scatter"):
+        texts.append(f"axis={settings['axis']}")
+    return f"{name}({', '.join(texts)})", ATOM
+
+
+def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:
+    """A composed function as it was called."""
+    name, arguments, settings = call
+
+    def text(argument: Any) -> str:
+        if isinstance(argument, list):
+            return f"[{', '.join(text(part) for part in argument)}]"
+        if isinstance(argument, tuple) and argument and argument[0] == "row":
+            return piece(argument[1])[0]
+        return repr(argument)
+
+    if name == "[]":
+        return f"{bracket(piece(arguments[0][1]), 8)}[{index_text(arguments[1])}]", 8
+    parts = [text(argument) for argument in arguments]
+    parts += [f"{key}={text(value)}" for key, value in settings.items()]
+    return f"{name}({', '.join(parts)})", ATOM
+
+
+def index_text(index: Any) -> str:
+    """An index as it is written between brackets."""
+    parts = index if isinstance(index, tuple) else (index,)
+
+    def one(part: Any) -> str:
+        if isinstance(part, slice):
+            ends = ["" if end is None else str(end) for end in (part.start, part.stop)]
+            return ":".join(ends + ([str(part.step)] if part.step is not None else []))
+        return "..." if part is Ellipsis else str(part)
+
+    return ", ".join(one(part) for part in parts)
 
 
 def number_text(value: Any) -> Piece:
@@ -140,6 +236,8 @@ def graph_text(graph: Structure) -> str:
     for row in graph.nodes():
         op, name = graph.ops[row], graph.names[row]
         if op in ("input", "param"):
+            shape = graph.shape(row)
+            name += f"[{', '.join(map(str, shape))}]" if shape else ""
             if row in graph.given:
                 close()
                 lines.append(f"{op} {name} = {value_text(graph.given[row])}")
@@ -151,7 +249,7 @@ def graph_text(graph: Structure) -> str:
             continue
         close()
         right = (
-            number_text(graph.settings(row)["value"])[0]
+            value_text(graph.settings(row)["value"])
             if op == "const"
             else formula_text(graph, row)
         )
@@ -167,6 +265,13 @@ def graph_text(graph: Structure) -> str:
     return "\n".join(lines) + "\n"
 
 
+def constant_text(value: Any) -> Piece:
+    """A constant inside a formula."""
+    return (value_text(value), ATOM) if getattr(value, "shape", ()) else number_text(value)
+
+
 def value_text(value: Any) -> str:
-    """A given value."""
-    return number_text(value)[0] if not hasattr(value, "tolist") else str(value.tolist())
+    """A given value or constant array."""
+    if not hasattr(value, "tolist") or not getattr(value, "shape", ()):
+        return number_text(value)[0]
+    return f"[{', '.join(value_text(part) for part in value)}]"

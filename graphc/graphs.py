@@ -11,8 +11,9 @@ from typing import Any
 from . import derive, differentiate, evaluation
 from .errors import GraphcError, visible
 from .expressions import constant, declare_node, declare_partial, expression
-from .formula import formula_text, graph_text
+from .formula import Expression, formula_text, graph_text
 from .language import read
+from .shapes import checked_shape
 from .structure import Structure
 from .value import Value
 
@@ -37,8 +38,9 @@ class Node:
         return self.graph.kind(self.row)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape; a size that is known only at a point is a name."""
+        return self.graph.shape(self.row)
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -65,6 +67,8 @@ class Node:
         from .symbols import Symbols, symbol
 
         graph = self.graph
+        if graph.has_tensors:
+            return Expression(graph, self.row, whole=False)
         if self.kind in ("input", "param"):
             return symbol(self.name)
         sources = graph.formula(self.row).sources
@@ -98,13 +102,12 @@ class Graph(Structure):
         return tuple(self.param(name) for name in names.replace(",", " ").split())
 
     def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
-        if tuple(shape) != ():
-            raise GraphcError(
-                f"{kind} {name!r} has shape {tuple(shape)}, and this version has scalars only"
-            )
+        shape = checked_shape(shape)
         row = self.bind(name, self.append(kind))
+        if shape:
+            self.shapes[row] = shape
         if value is not None:
-            self.given[row] = evaluation.number(value, name)
+            self.given[row] = evaluation.given(value, shape, name)
         return Value(self, row)
 
     def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .errors import GraphcError
-from .functions import exp, log, maximum, minimum, sqrt
+from .functions import log, maximum, minimum
 from .shapes import LETTERS, Shape, axes_of, axis_of, checked_shape, concrete, shape_text
 from .structure import Structure
 from .value import Value, is_traced
 
 LAYERS: dict[str, Callable[..., Any]] = {}
+# contractions that print as they were written
+NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum"}
 
 
 def layer(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +40,7 @@ def layer(function: Callable[..., Any]) -> Callable[..., Any]:
             result = function(*[_as_value(graph, arg) for arg in args], **settings)
         except TypeError as error:
             raise GraphcError(f"{name}: {_plain(error)}") from None
-        if result.row >= before and result.row not in graph.calls:
+        if name not in NATURAL and result.row >= before:
             graph.calls[result.row] = (name, tuple(map(_shown, args)), settings)
         return result
 
@@ -300,19 +301,12 @@ def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
         return x * 1
     axes = axes_of(axis, len(x.shape), "prod")
     result = x
-    for done, place in enumerate(axes):
-        at = place + len(axes) - 1 - done if False else place + 0
-        at = _moved(place, axes, done)
-        size = concrete((result.shape[at],), "prod")[0]
+    for place in axes:  # counted from the end, an axis stays where it is when earlier ones go
+        size = concrete((result.shape[place],), "prod")[0]
         if size == 0:
             raise GraphcError(f"prod of nothing: {_name(x)} is {shape_text(x.shape)}")
-        result = functools.reduce(lambda a, b: a * b, [_pick(result, at, i) for i in range(size)])
+        result = functools.reduce(lambda a, b: a * b, [_pick(result, place, i) for i in range(size)])
     return _kept(x, result, axes, keepdims)
-
-
-def _moved(axis: int, axes: tuple[int, ...], done: int) -> int:
-    """An axis counted from the end does not move when axes before it are gone."""
-    return axis
 
 
 def _pick(x: Value, axis: int, index: Any) -> Value:
@@ -437,7 +431,10 @@ def element(x: Value, index: Any) -> Value:
         if part != slice(None):
             result = _pick(result, axis, _index(part, result.shape[axis], x))
         axis += 1
-    return _with_new_axes(result, parts)
+    result = _with_new_axes(result, parts)
+    if result is not x:
+        x.graph.calls[result.row] = ("[]", (("row", x.row), index), {})
+    return result
 
 
 def _with_new_axes(x: Value, parts: list[Any]) -> Value:
@@ -585,9 +582,7 @@ def _windows(
     dilations = _pairs(dilation, count, "dilation")
     result = x
     for number in range(count):
-        axis = -(count - number) - number * 0 - 0
-        # axes already split stand in front, so the next one is still counted from the end
-        axis = -(count - number)
+        axis = number - count  # axes already split stand in front and do not move it
         size = concrete((result.shape[axis],), "a window")[0]
         index = window_index(size, widths[number], strides[number], paddings[number], dilations[number])
         result = result.graph.tensor("gather", (result,), {"axis": axis, "index": index, "size": size})
@@ -705,20 +700,12 @@ def _pool_windows(name: str, x: Value, size: Any, stride: Any, padding: Any) -> 
 @layer
 def maxpool(x: Value, size: Any, *, stride: Any = None, padding: Any = 0, kink: Any = None) -> Value:
     """The largest element of each window over the trailing axes; stride defaults to the size."""
-    if any(_pairs(padding, 2, "padding")):
-        # padding must never win: shift by the smallest element, which no window then beats from outside
-        floor = x.graph.apply("stop", (min_(x),), {})
-        return maxpool(x - floor, size, stride=stride, padding=0, kink=kink) + floor if False else (
-            _padded_maxpool(x, size, stride, padding, kink, floor)
-        )
-    windows, rank = _pool_windows("maxpool", x, size, stride, padding)
-    return max_(windows, axis=tuple(range(-1, -2 * rank, -2)), **({} if kink is None else {"kink": kink}))
-
-
-def _padded_maxpool(x: Value, size: Any, stride: Any, padding: Any, kink: Any, floor: Value) -> Value:
-    windows, rank = _pool_windows("maxpool", x - floor, size, stride, padding)
+    # padding must never win: with the smallest element at 0, a padded 0 only ties and comes later
+    floor = x.graph.apply("stop", (min_(x),), {}) if padding not in (0, (0, 0)) else None
+    windows, rank = _pool_windows("maxpool", x if floor is None else x - floor, size, stride, padding)
     extra = {} if kink is None else {"kink": kink}
-    return max_(windows, axis=tuple(range(-1, -2 * rank, -2)), **extra) + floor
+    best = max_(windows, axis=tuple(range(-1, -2 * rank, -2)), **extra)
+    return best if floor is None else best + floor
 
 
 @layer
@@ -752,4 +739,3 @@ def ones(shape: Any) -> Any:
 
 
 CONSTANTS: dict[str, Callable[..., Any]] = {"onehot": onehot, "zeros": zeros, "ones": ones}
-__all__ = ["CONSTANTS", "LAYERS", "Fraction", "exp", "sqrt"]

@@ -12,8 +12,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from .errors import GraphcError
+from .arrays import split_spec
 from .functions import FUNCTIONS, Function, Kink
 from .paths import sweep
+from .shapes import LETTERS, Shape
 from .structure import CONDITIONAL, Structure, ancestors
 from .value import Value
 
@@ -67,13 +69,20 @@ class Rows:
         return value if isinstance(value, (int, Fraction)) else None
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+        if op == "contract":
+            return self.contract(list(args), settings)
+        if op in ("add", "mul") and self.graph.shapes:
+            a, b = args
+            args = (self.unrepeated(a, b), self.unrepeated(b, a))
         numbers = [self.number(arg) for arg in args]
+        if op == "mul" and (gated := self.inside_gate(*args)) is not None:
+            return gated
         if op == "mul":
             for this, other in ((0, 1), (1, 0)):
                 if numbers[this] == 1:
                     return int(args[other])
                 if numbers[this] == 0:
-                    return self.constant(0)
+                    return self.zero(self.graph.shape(args[other]))
                 if numbers[this] == -1:
                     return self.apply("neg", [args[other]], {})
         if op == "add" and 0 in numbers:
@@ -85,9 +94,105 @@ class Rows:
         if op == "add" and self.graph.ops[args[1]] == "neg":
             op, args = "sub", (args[0], self.graph.operands[args[1]][0])
         if op in ("taken", "untaken"):
-            one, zero = (1, 0) if op == "taken" else (0, 1)
-            return self.graph.append("where", (args[0], self.constant(one), self.constant(zero)))
+            branches = (args[1], self.constant(0))
+            chosen = branches if op == "taken" else branches[::-1]
+            return self.graph.operation("where", (args[0], *chosen), {})
         return self.graph.operation(op, tuple(args), settings)
+
+
+    def zero(self, shape: Shape) -> int:
+        """A row of zeros."""
+        row = self.constant(0)
+        if not shape:
+            return row
+        letters = LETTERS[: len(shape)]
+        settings = {"spec": f"->{letters}", "sizes": tuple(zip(letters, shape, strict=True))}
+        return self.graph.operation("contract", (row,), settings)
+
+    def inside_gate(self, a: int, b: int) -> int | None:
+        """where(c, g, 0) * z as where(c, g * z, 0): z may be infinite where c does not hold."""
+        for gate, factor in ((a, b), (b, a)):
+            if self.graph.ops[gate] != "where" or self.number(factor) is not None:
+                continue
+            condition, *branches = self.graph.operands[gate]
+            zero = next((i for i, row in enumerate(branches) if self.number(row) == 0), None)
+            if zero is None or self.graph.shape(gate) != self.graph.shape(condition):
+                continue
+            inner = gate if gate in self.graph.names else branches[1 - zero]
+            product = self.apply("mul", (inner, factor), {})
+            branches = [branches[zero], product] if zero == 0 else [product, branches[zero]]
+            return self.graph.operation("where", (condition, *branches), {})
+        return None
+
+    # Contractions in their simplest form.
+
+    def unrepeated(self, row: int, other: int) -> int:
+        """A scalar that was repeated to the shape of the other operand, as the scalar."""
+        graph = self.graph
+        if graph.ops[row] == "contract" and row not in graph.names:
+            spec = graph.settings(row)["spec"]
+            letters = spec.partition("->")[2]
+            scalar = spec.startswith("->") and len(set(letters)) == len(letters)
+            if scalar and graph.shape(other) == graph.shape(row):
+                return graph.operands[row][0]
+        return row
+
+    def contract(self, args: list[int], settings: dict[str, Any]) -> int:
+        """A contraction without identity matrices, scalar factors and copies."""
+        graph = self.graph
+        operands, out = split_spec(settings["spec"])
+        sizes = dict(settings["sizes"])
+        args, operands, out = self._without_identities(args, operands, out)
+        scalars = [arg for arg, letters in zip(args, operands, strict=True) if not letters]
+        if scalars and len(args) > len(scalars):
+            rest = [(arg, letters) for arg, letters in zip(args, operands, strict=True) if letters]
+            spec = ",".join(letters for _, letters in rest) + "->" + out
+            inner = self.contract([arg for arg, _ in rest],
+                                  {"spec": spec, "sizes": tuple(sizes.items())})
+            for scalar in scalars:
+                inner = self.apply("mul", (scalar, inner), {})
+            return inner
+        if len(args) == 1 and operands[0] == out:
+            return args[0]
+        if len(args) == 1 and graph.ops[args[0]] == "mul" and args[0] not in graph.names:
+            a, b = graph.operands[args[0]]
+            summed = set(operands[0]) - set(out)
+            if graph.shape(a) == graph.shape(b) == graph.shape(args[0]) and summed:
+                args, operands = [a, b], [operands[0]] * 2  # a sum of products is one contraction
+        present = set("".join(operands))
+        kept = tuple((letter, size) for letter, size in sizes.items()
+                     if letter in out and letter not in present)
+        return graph.operation(
+            "contract", tuple(args), {"spec": ",".join(operands) + "->" + out, "sizes": kept}
+        )
+
+    def _without_identities(
+        self, args: list[int], operands: list[str], out: str
+    ) -> tuple[list[int], list[str], str]:
+        for place, row in enumerate(args):
+            letters = operands[place]
+            half = len(letters) // 2
+            others = "".join(o for i, o in enumerate(operands) if i != place)
+            if self.is_identity(row) and len(set(letters)) == len(letters) and all(
+                letter in others for letter in letters[half:]
+            ):
+                renamed = str.maketrans(letters[half:], letters[:half])
+                rest = [o.translate(renamed) for i, o in enumerate(operands) if i != place]
+                remaining = [arg for i, arg in enumerate(args) if i != place]
+                return self._without_identities(remaining, rest, out.translate(renamed))
+        return args, operands, out
+
+    def is_identity(self, row: int) -> bool:
+        """Whether a row is the identity that Jacobians start from."""
+        graph = self.graph
+        if graph.ops[row] != "contract":
+            return False
+        spec = graph.settings(row)["spec"]
+        half = len(spec[2:]) // 2
+        return bool(
+            spec.startswith("->") and half and spec[2 : 2 + half] == spec[2 + half :]
+            and self.number(graph.operands[row][0]) == 1
+        )
 
 
 EXACT: dict[str, Callable[..., Any]] = {
