@@ -148,7 +148,8 @@ def derivatives_page(
     """One table for each node that was derived, or for each pair if paths were asked for."""
     page: list[Block] = []
     if question.at is not None:
-        page.append("At " + listing(f"{n} = {v}" for n, v in point(question).items()))
+        where = listing(f"{name} = {value}" for name, value in point(question).items())
+        page.append(f"At {notation.code(where)}")
     forward = question.form == "steps" and question.mode == "forward"
     if question.mode == "paths":
         page += [_path_table(question, answer, notation) for answer in found]
@@ -157,7 +158,8 @@ def derivatives_page(
             (notation.path(a.wrt, a.of), *_cells(question, a.value, a.reached, notation))
             for a in found
         ]
-        page.append(Table("d j / d i for i -> j", ("i -> j", *_columns(question)), rows))
+        title = notation.code("d j / d i")
+        page.append(Table(title, ("i -> j", *_columns(question)), rows))
     else:
         for label, group in groupby(found, key=lambda a: a.wrt if forward else a.of):
             rows = [
@@ -170,7 +172,7 @@ def derivatives_page(
             title = f"d node / d {label}" if forward else f"d {label} / d node"
             if question.form == "steps":
                 title = f"{title} is written node_{_suffix(question)}"
-            page.append(Table(title, ("node", *_columns(question)), rows))
+            page.append(Table(notation.code(title), ("node", *_columns(question)), rows))
     return page
 
 
@@ -202,7 +204,7 @@ def _path_table(question: Question, answer: Answer, notation: Notation) -> Table
     ]
     rows.append(("sum", *_cells(question, answer.value, answer.reached, notation)))
     title = f"d {answer.of} / d {answer.wrt}, {paths}"
-    return Table(title, ("path", "product", *_columns(question)[1:]), rows)
+    return Table(notation.code(title), ("path", "product", *_columns(question)[1:]), rows)
 
 
 def derivatives_latex(question: Question, found: Iterable[Answer]) -> str:
@@ -214,7 +216,8 @@ def derivatives_latex(question: Question, found: Iterable[Answer]) -> str:
             left = latex.name_latex(f"{name}_{_suffix(question)}")
         else:
             left = latex.fraction("d", answer.of, answer.wrt)
-        pairs.append((left, _result(question, answer.value)))
+        no_path = "" if answer.reached else r" \quad \text{(no path)}"
+        pairs.append((left, _result(question, answer.value) + no_path))
         arrow = r" \to "
         pairs += [
             (rf"\text{{along }} {arrow.join(map(latex.name_latex, path))}", _result(question, z))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..formula import Style, as_text, formula_text, value_text
@@ -14,7 +14,7 @@ from . import latex
 
 @dataclass(frozen=True)
 class Notation:
-    """How to write mathematics; `math` puts it into its surroundings."""
+    """How to write mathematics; `math` and `code` put text into its surroundings."""
 
     name: Callable[[str], str]
     number: Callable[[Any], str]
@@ -23,6 +23,7 @@ class Notation:
     pi: str
     arrow: str
     math: Callable[[str], str]
+    code: Callable[[str], str]
 
     def names(self, names: list[str]) -> str:
         """Several names, separated by commas."""
@@ -49,7 +50,7 @@ def _inline(text: str) -> str:
     return f"${text.replace('|', chr(92) + 'vert ')}$"
 
 
-TEXT = Notation(str, value_text, str, as_text, "pi", " -> ", str)
+TEXT = Notation(str, value_text, str, as_text, "pi", " -> ", str, str)
 LATEX = Notation(
     latex.name_latex,
     lambda value: latex.number_latex(value)[0],
@@ -58,7 +59,6 @@ LATEX = Notation(
     FUNCTIONS["pi"].latex,
     r" \to ",
     str,
+    str,
 )
-MARKDOWN = Notation(
-    LATEX.name, LATEX.number, LATEX.expression, LATEX.style, LATEX.pi, LATEX.arrow, _inline
-)
+MARKDOWN = replace(LATEX, math=_inline, code=lambda text: f"`{text}`")
