@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -192,8 +192,12 @@ class Numbers:
         if type(condition) is Undefined:
             return condition
         chosen, rest = (taken, other) if condition else (other, taken)
+        if isinstance(condition, np.bool_):  # a float decided, so the choice is a float
+            chosen = as_float(chosen)
         if np.shape(rest) and np.shape(chosen) != np.shape(rest):
-            return np.broadcast_to(_boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest)))
+            return np.broadcast_to(
+                _boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest))
+            )
         return chosen
 
     def _masked(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
@@ -289,8 +293,10 @@ class Numbers:
             direct = FLOAT_ARITHMETIC.get(op)
             if direct is not None:
                 return direct(*args)
-            if op == "ratio":
-                return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[()]
+            if op == "ratio_or_0":
+                return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[
+                    ()
+                ]
             if op == "power":
                 return args[0] ** _float_exponent(settings["exponent"])
             native = FUNCTIONS[op].native
@@ -394,8 +400,9 @@ def _trivial(op: str, args: Sequence[Any]) -> Any:
 
 def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
     """A reduced array with axes of size 1 where it was reduced."""
-    return np.expand_dims(_boxed(reduced) if np.ndim(reduced) == 0 else reduced,
-                          tuple(axis % rank for axis in axes))
+    return np.expand_dims(
+        _boxed(reduced) if np.ndim(reduced) == 0 else reduced, tuple(axis % rank for axis in axes)
+    )
 
 
 def _float_matrix(op: str, args: Sequence[Any]) -> Any:
@@ -460,7 +467,7 @@ def _piecewise(op: str, args: Sequence[Any]) -> Any:
         return -args[0] if _rank(args[0]) and args[0] < 0 else _exact_abs(args[0])
     if op == "sign":
         return sign_of(args[0])
-    if op == "ratio":
+    if op == "ratio_or_0":
         return NUMBERS.apply("div", args, NO_SETTINGS) if sign_of(args[1]) else 0
     if op in ("maximum", "minimum"):
         best = args[0]
@@ -538,7 +545,9 @@ def as_float(value: Any) -> Any:
     """The value as a NumPy float or array."""
     if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
         if isinstance(value, np.ndarray) and value.dtype == object:
-            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(value.shape)
+            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(
+                value.shape
+            )
         return value
     if type(value) is Undefined:
         return np.float64(np.nan)
@@ -684,15 +693,24 @@ def present(value: Any) -> Any:
 
 
 def _shown(value: Exact) -> Any:
-    """The expanded expression if it is small, else the one at hand, else 30 digits."""
-    import sympy
-
-    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
-    expanded = sympy.expand(value.expression, **hints)
-    for candidate in (expanded, value.expression):
+    """The canonical expression if it is small, else the one at hand, else 30 digits."""
+    for candidate in (_canonical(value.expression), value.expression):
         if operations(candidate) <= SHOWN_OPERATIONS:
             return candidate
     return as_expression(value.digits)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(expression: Any) -> Any:
+    """One form for equal sums of products, whichever way they were added up."""
+    import sympy
+
+    if operations(expression) > KEPT_OPERATIONS:
+        return expression
+    if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
+        return sympy.cancel(expression)
+    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
+    return sympy.expand(expression, **hints)
 
 
 NUMBERS = Numbers()

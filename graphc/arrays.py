@@ -50,7 +50,10 @@ def split_spec(spec: str) -> tuple[list[str], str]:
 
 
 def contract(
-    arrays: Sequence[Any], spec: str, sizes: Mapping[str, Size], known: Mapping[str, int],
+    arrays: Sequence[Any],
+    spec: str,
+    sizes: Mapping[str, Size],
+    known: Mapping[str, int],
     scalars: Scalars,
 ) -> Any:
     """Sum of products over the letters that the result lacks.
@@ -67,7 +70,9 @@ def contract(
         inner = _exact_contract(arrays, operands, core, scalars)
     distinct = "".join(dict.fromkeys(out))
     if distinct != core:
-        shape = [1 if letter not in core else np.shape(inner)[core.index(letter)] for letter in distinct]
+        shape = [
+            1 if letter not in core else np.shape(inner)[core.index(letter)] for letter in distinct
+        ]
         full = [
             np.shape(inner)[core.index(letter)] if letter in core else resolve(sizes[letter], known)
             for letter in distinct
@@ -167,13 +172,17 @@ def scatter(array: Any, axis: int, index: Any, size: int, scalars: Scalars) -> A
     for position, place in enumerate(index.ravel()):
         if place >= 0:
             if array.dtype == object:
-                result[place] = elements(lambda pair: scalars("add", pair), (result[place], flat[position]))
+                result[place] = elements(
+                    lambda pair: scalars("add", pair), (result[place], flat[position])
+                )
             else:
                 result[place] += flat[position]
     return np.moveaxis(result, 0, lead)
 
 
-def winners(array: Any, axes: tuple[int, ...], share: bool, compare: Callable[[Any, Any], bool]) -> Any:
+def winners(
+    array: Any, axes: tuple[int, ...], share: bool, compare: Callable[[Any, Any], bool]
+) -> Any:
     """1 at the first largest element of each slice over the axes (or equal shares), else 0."""
     axes = tuple(axis % array.ndim for axis in axes)
     kept = [axis for axis in range(array.ndim) if axis not in axes]

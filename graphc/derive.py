@@ -64,6 +64,9 @@ def out_of(graph: Structure, nodes: Iterable[int]) -> dict[int, list[Hop]]:
 
 def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
     """The nodes that these are computed from (stopped ones included), themselves included."""
+    own: dict[int, list[int]] = {}
+    for (target, _), row in graph.partials.items():
+        own.setdefault(target, []).append(row)
     seen: set[int] = set()
     stack = list(nodes)
     while stack:
@@ -71,13 +74,8 @@ def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
         if node not in seen:
             seen.add(node)
             stack.extend(graph.formula(node).sources)
-            own = (
-                (row for (target, _), row in graph.partials.items() if target == node)
-                if node in graph.partials_of
-                else ()
-            )
-            for row in own:
-                stack.extend(graph._reads(row))
+            for row in own.get(node, ()):
+                stack.extend(graph.mentioned(row))
     return seen
 
 
@@ -163,7 +161,8 @@ class Linear:
         value = self._request.zero(shape) if value is None else value
         names = self._request.graph.names
         return self._request.finish(
-            value, lambda: f"the local derivative d {names[self._ends[1]]} / d {names[self._ends[0]]}"
+            value,
+            lambda: f"the local derivative d {names[self._ends[1]]} / d {names[self._ends[0]]}",
         )
 
     def dense(self) -> Any:
@@ -173,8 +172,10 @@ class Linear:
         if source == target:
             return self._finish(request.identity(graph.shape(target)), ())
         request.evaluation.lead = graph.shape(target)
-        seed = request.identity(graph.shape(target)) if graph.shape(target) else (
-            request.evaluation.algebra.constant(1)
+        seed = (
+            request.identity(graph.shape(target))
+            if graph.shape(target)
+            else (request.evaluation.algebra.constant(1))
         )
         value = self._over_edges(seed, request.evaluation.pull)
         request.evaluation.lead = ()
@@ -321,8 +322,10 @@ def total(request: Request, target: int, source: int, mode: str = "reverse") -> 
         start, end, order = target, source, sorted(between, reverse=True)
         hops, carry = {node: into(graph, node) for node in order}, evaluation.pull
         evaluation.lead = shape
-    seed = request.identity(graph.shape(start)) if evaluation.lead else (
-        request.seed(1, "the seed", graph.shape(start))
+    seed = (
+        request.identity(graph.shape(start))
+        if evaluation.lead
+        else (request.seed(1, "the seed", graph.shape(start)))
     )
     arrived = sweep(
         order,
@@ -402,6 +405,10 @@ def all_pairs(
 
     seeds = {node: {node: evaluation.algebra.constant(1)} for node in order}
     rows = sweep(order, lambda n: hops.get(n, ()), seeds, carry, add)
+    if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
+        for target in order:
+            for source in origins(graph, target):
+                rows[target].setdefault(source, evaluation.algebra.constant(0))
     names = graph.names
     pairs = Derivatives()
     for target in order:

@@ -30,7 +30,7 @@ from .formula import Expression, formula_text
 from .operations import OPERATIONS, Local, repeated_to, summed_to
 from .paths import sweep
 from .rules import Algebra, Rows, rule
-from .shapes import LETTERS, Shape, shape_text
+from .shapes import LETTERS, Shape, check_fit, shape_text
 from .structure import LEAVES, Structure
 from .value import Value
 
@@ -58,7 +58,9 @@ class Evaluation:
         self.gated = False  # whether a branch not taken has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
         self._locals: dict[int, tuple[Any, ...]] = {}
-        self._pulled: tuple[int, Any, list[Any]] | None = None  # the node pulled last, and its shares
+        self._pulled: tuple[int, Any, list[Any]] | None = (
+            None  # the node pulled last, and its shares
+        )
 
     def value(self, row: int) -> Any:
         """The value of a row."""
@@ -371,13 +373,13 @@ class Request:
             known[row] = value
         sizes: dict[str, int] = {}
         for row, value in known.items():
-            _fit(value, graph.shape(row), graph.names[row], sizes)
+            check_fit(value, graph.shape(row), graph.names[row], sizes)
         for key, value in at.items():
             name = naming.spelling(key) if isinstance(key, str) else key
             tensor = name in leaves and leaves[name] in graph.shapes
             given = array_from_user(value, name) if tensor else number(value, name)
             if name in leaves and graph.has_tensors:
-                _fit(given, graph.shape(leaves[name]), name, sizes)
+                check_fit(given, graph.shape(leaves[name]), name, sizes)
             if name in leaves:
                 known[leaves[name]] = given
             elif name in wanted:
@@ -458,7 +460,7 @@ class Request:
             spec = {"spec": f"->{letters}", "sizes": tuple((letter, 1) for letter in letters)}
             return algebra.apply("contract", (algebra.constant(1),), spec)
         array = array_from_user(value, what)
-        _fit(array, shape, what, dict(getattr(algebra, "sizes", {})))
+        check_fit(array, shape, what, dict(getattr(algebra, "sizes", {})))
         return algebra.constant(array) if self.symbolic else array
 
     def symbol(self, name: str, shape: Shape) -> Any:
@@ -480,8 +482,10 @@ class Request:
             settings = {"shape": shape}
             row = self.evaluation.algebra.apply("reshape", (value.row,), settings)
             return Expression(self.graph, row, self.form == "inputs")
-        return np.reshape(value, np.shape(value) and (1,) * 0 or ()) if False else np.reshape(
-            value, [s if isinstance(s, int) else -1 for s in shape]
+        return (
+            np.reshape(value, np.shape(value) and (1,) * 0 or ())
+            if False
+            else np.reshape(value, [s if isinstance(s, int) else -1 for s in shape])
         )
 
     def identity(self, shape: Shape) -> Any:
@@ -593,29 +597,12 @@ def free_symbols(graph: Structure) -> list[str]:
     )
 
 
-def _fit(value: Any, shape: Shape, name: str, sizes: dict[str, int]) -> None:
-    """Checks a value against the declared shape, learning the named sizes."""
-    actual = np.shape(value)
-    if len(actual) != len(shape):
-        raise GraphcError(
-            f"at: {name!r} was declared {shape_text(shape)} but the value has shape {actual}"
-        )
-    for declared, size in zip(shape, actual, strict=True):
-        wanted = sizes.setdefault(declared, size) if isinstance(declared, str) else declared
-        if wanted != size:
-            what = f"{declared} = {wanted}" if isinstance(declared, str) else str(wanted)
-            raise GraphcError(
-                f"at: {name!r} was declared {shape_text(shape)} but the value has shape {actual}; "
-                f"sizes {what} and {size} differ"
-            )
-
-
 def given(value: Any, shape: Shape, name: str) -> Any:
     """A value that came with the declaration, checked against the shape."""
     if not shape:
         return number(value, name)
     array = array_from_user(value, f"the value of {name!r}")
-    _fit(array, shape, name, {})
+    checkcheck_fit(array, shape, name)
     return array
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import types
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from . import names as naming
-from .arithmetic import NUMBERS, Undefined
+from .arithmetic import NUMBERS, Undefined, array_from_user
 from .errors import GraphcError, listing, nearest, visible
-from .functions import FAMILY_FUNCTIONS, FUNCTIONS, lookup
+from .functions import COMPOSED, FUNCTIONS, lookup
+from .layers import matmul as _filled  # noqa: F401  # importing layers fills COMPOSED
 from .structure import Structure
 from .value import Value
 
@@ -29,6 +31,17 @@ DEEPEST = 100
 LARGEST_EXPONENT = 100_000
 LARGEST_POWER_OF_TEN = 4_000
 LARGEST_FAMILY = 100_000
+# composed functions whose arguments from this place on are not values but sizes, indices, ...
+PLAIN_FROM = {
+    "reshape": 1,
+    "take": 1,
+    "pad": 1,
+    "maxpool": 1,
+    "avgpool": 1,
+    "onehot": 0,
+    "zeros": 0,
+    "ones": 0,
+}
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "add",
@@ -36,6 +49,7 @@ _OPERATORS: dict[type, str] = {
     ast.Mult: "mul",
     ast.Div: "div",
     ast.Pow: "pow",
+    ast.MatMult: "matmul",
 }
 _COMPARISONS: dict[type, str] = {
     ast.Lt: "lt",
@@ -49,9 +63,7 @@ _ADVICE: dict[type, str] = {
     ast.IfExp: "write where(cond, a, b) instead of if/else",
     ast.BoolOp: "nest where(...) instead of and/or",
     ast.Lambda: "functions are declared in Python with gc.declare",
-    ast.Attribute: "attributes are not allowed",
-    ast.List: "lists are not allowed in scalar formulas",
-    ast.MatMult: "@ needs tensors; write the sum of products for scalars",
+    ast.Attribute: "the only attribute is .T, the transpose",
     ast.BitXor: "a power is written **",
 }
 Env = Mapping[str, int]
@@ -96,7 +108,7 @@ def read_formula(text: str, column: int) -> Formula:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # `1..9` is read as an operator of the same width, so that columns stay true
-            tree = ast.parse(text.replace("..", "<<"), mode="eval").body
+            tree = ast.parse(re.sub(r"(?<!\.)\.\.(?!\.)", "<<", text), mode="eval").body
     except SyntaxError as error:
         place = min(max((error.offset or 1) - 1, 0), len(text))
         raise Mistake(
@@ -177,6 +189,8 @@ class Builder:
 
     def operate(self, tree: ast.BinOp, left: Value) -> Value:
         op = _OPERATORS[type(tree.op)]
+        if op == "matmul":
+            return self.composed(tree, COMPOSED[op], (left, self.build(tree.right)), {})
         exponent = self.rational(tree.right) if op == "pow" else None
         right = self.build(tree.right) if exponent is None else exponent
         return self.apply(tree, op, (left, right), {})
@@ -189,12 +203,29 @@ class Builder:
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
 
+    def composed(
+        self, tree: ast.AST, function: Callable[..., Any], arguments: Any, settings: dict[str, Any]
+    ) -> Value:
+        try:
+            return Value(self.graph, self.graph.lift(function(*arguments, **settings)))
+        except Mistake:
+            raise
+        except GraphcError as error:
+            raise self.wrong(tree, str(error)) from None
+
     def leaf(self, tree: ast.expr) -> Value:
         match tree:
             case ast.Constant():
                 return Value(self.graph, self.graph.constant(self.literal(tree)))
             case ast.Name():
                 return self.name(tree, tree.id)
+            case ast.Attribute(value=inner, attr="T"):
+                return self.composed(tree, COMPOSED["transpose"], (self.build(inner),), {})
+            case ast.List():
+                return Value(self.graph, self.graph.constant(self.array(tree)))
+            case ast.Subscript() if self.is_element(tree):
+                index = self.plain(tree.slice)
+                return self.composed(tree, Value.__getitem__, (self.build(tree.value), index), {})
             case ast.Subscript(value=ast.Name(id=base)):
                 names = self.members(base, tree)
                 if len(names) != 1:
@@ -234,6 +265,8 @@ class Builder:
             return Value(self.graph, self.graph.rows[name])
         if name == "pi":
             return Value(self.graph, self.graph.append("pi"))
+        if name in self.graph.named_sizes():
+            return Value(self.graph, self.graph.append("size", size=name))
         if self.symbols:
             return Value(self.graph, self.graph.append("symbol", symbol=naming.checked(name)))
         hint = nearest(name, self.graph.rows) or f"; add 'param {name}' or 'input {name}'"
@@ -243,29 +276,52 @@ class Builder:
             tree, f"{name!r} is not declared (declared: {listing(self.graph.rows)}){hint}"
         )
 
+    def is_element(self, tree: ast.Subscript) -> bool:
+        """Whether a subscript picks from a tensor; otherwise it is another spelling of a name."""
+        if not isinstance(tree.value, ast.Name):
+            return True
+        row = self.graph.rows.get(naming.spelling(tree.value.id))
+        return row is not None and row in self.graph.shapes
+
+    def array(self, tree: ast.expr) -> Any:
+        """The exact numbers of a list, or of a list of lists."""
+        if isinstance(tree, (ast.List, ast.Tuple)):
+            return array_from_user([self.array(part) for part in tree.elts], "the list")
+        number = self.rational(tree)
+        if number is None:
+            raise self.wrong(tree, "a list may hold numbers only; join values with concat or stack")
+        return number
+
+    def plain(self, tree: ast.expr) -> Any:
+        """A setting that is not a value: whole numbers, tuples, slices, words, names of sizes."""
+        match tree:
+            case ast.Constant(value=bool() | None | str() | types.EllipsisType()):
+                return tree.value
+            case ast.Tuple() | ast.List():
+                return tuple(self.plain(part) for part in tree.elts)
+            case ast.Slice(lower=low, upper=high, step=step):
+                return slice(
+                    *(None if end is None else self.plain(end) for end in (low, high, step))
+                )
+            case ast.Name(id=name) if name in self.graph.named_sizes():
+                return name
+        return integer(tree, self.env, self.formula)
+
     def members(self, base: str, tree: ast.Subscript) -> list[str]:
         ranges = indices(tree.slice, self.env, self.formula)
         return list(family(base, ranges, column_of(tree, self.formula)))
 
     def call(self, tree: ast.Call, function: str) -> Value:
-        operands: list[Value] = []
-        for argument in tree.args:
-            if isinstance(argument, ast.Subscript) and isinstance(argument.value, ast.Name):
-                names = self.members(argument.value.id, argument)
-                operands.extend(self.name(argument, name) for name in names)
-            else:
-                operands.append(self.build(argument))
-        settings = {}
-        for keyword in tree.keywords:
-            if keyword.arg is None:
-                raise self.wrong(tree, "** is not allowed in a call")
-            settings[keyword.arg] = self.setting(keyword.arg, keyword.value)
-        if function in FAMILY_FUNCTIONS:
-            if settings:
-                raise self.wrong(tree, f"{function} of scalars has no settings")
-            if not operands:
-                raise self.wrong(tree, f"{function} of nothing: give it at least one term")
-            return Value(self.graph, self.graph.lift(FAMILY_FUNCTIONS[function](*operands)))
+        if any(keyword.arg is None for keyword in tree.keywords):
+            raise self.wrong(tree, "** is not allowed in a call")
+        if function in COMPOSED:
+            arguments = self.arguments(tree, PLAIN_FROM.get(function, len(tree.args)))
+            words = {str(word.arg): self.keyword(word) for word in tree.keywords}
+            return self.composed(tree, COMPOSED[function], arguments, words)
+        operands = self.arguments(tree, len(tree.args))
+        settings = {
+            str(word.arg): self.setting(str(word.arg), word.value) for word in tree.keywords
+        }
         try:
             record = lookup(function)
         except GraphcError as error:
@@ -273,6 +329,28 @@ class Builder:
         if record.infix or record.name in ("taken", "untaken", "pi"):
             raise self.wrong(tree, f"there is no function {function!r}")
         return self.apply(tree, record.name, operands, settings)
+
+    def arguments(self, tree: ast.Call, plain_from: int) -> list[Any]:
+        """The values of a call's arguments; a family counts as its members."""
+        found: list[Any] = []
+        for place, argument in enumerate(tree.args):
+            if place >= plain_from or isinstance(getattr(argument, "value", None), str):
+                found.append(self.plain(argument))
+            elif isinstance(argument, (ast.List, ast.Tuple)) and any(
+                self.rational(part) is None and not isinstance(part, ast.List)
+                for part in argument.elts
+            ):
+                found.append([self.build(part) for part in argument.elts])
+            elif isinstance(argument, ast.Subscript) and not self.is_element(argument):
+                assert isinstance(argument.value, ast.Name)
+                names = self.members(argument.value.id, argument)
+                found.extend(self.name(argument, name) for name in names)
+            else:
+                found.append(self.build(argument))
+        return found
+
+    def keyword(self, word: ast.keyword) -> Any:
+        return self.setting("kink", word.value) if word.arg == "kink" else self.plain(word.value)
 
     def setting(self, key: str, tree: ast.expr) -> Any:
         if key != "kink":
@@ -452,6 +530,8 @@ def given_value(formula: Formula) -> Any:
     """The number that a formula without names stands for."""
     scratch = Structure("constant")
     builder = Builder(scratch, formula, {})
+    if isinstance(formula.tree, ast.List):
+        return builder.array(formula.tree)
     exact = builder.rational(formula.tree)
     if exact is not None:
         return exact

@@ -39,6 +39,7 @@ def expression_text(graph: Structure, row: int, style: Style | None = None) -> s
 def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> str:
     pieces: dict[int, Piece] = {}
     for row in rows:
+
         def piece(part: int) -> Piece:
             return pieces[part] if part in pieces else style(graph, part, [])  # noqa: B023
 
@@ -68,16 +69,16 @@ class Expression:
         return self.graph.shape(self.row)
 
     def __str__(self) -> str:
-        return self.render(as_text)
+        return self.render(as_numpy)
 
     def __repr__(self) -> str:
         return str(self)
 
     def latex(self) -> str:
         """The formula in LaTeX, in matrix form."""
-        from .show.latex import as_latex
+        from .show.latex import style
 
-        return self.render(as_latex)
+        return self.render(style)
 
     def render(self, style: Style) -> str:
         """The formula in a style."""
@@ -135,6 +136,18 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         for key, value in settings.items()
     ]
     return f"{op}({', '.join(texts)})", ATOM
+
+
+def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """One row as NumPy would take it: a mask is a comparison, which counts as 0 or 1."""
+    if graph.ops[row] == "where" and operands:
+        taken, other = (graph.settings(o).get("value") for o in graph.operands[row][1:])
+        if other == 0 and isinstance(other, int):
+            mask = f"({operands[0][0]})"
+            if taken == 1 and isinstance(taken, int):
+                return mask, ATOM
+            return f"{bracket(operands[1], 2)}*{mask}", 2
+    return as_text(graph, row, operands)
 
 
 def operation_text(op: str, settings: dict[str, Any], operands: list[Piece]) -> Piece:
@@ -249,9 +262,7 @@ def graph_text(graph: Structure) -> str:
             continue
         close()
         right = (
-            value_text(graph.settings(row)["value"])
-            if op == "const"
-            else formula_text(graph, row)
+            value_text(graph.settings(row)["value"]) if op == "const" else formula_text(graph, row)
         )
         lines.append(f"{name} = {right}")
     close()

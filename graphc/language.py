@@ -26,6 +26,7 @@ from .expressions import (
     node,
     read_formula,
 )
+from .shapes import Shape, check_fit, checked_shape
 from .structure import Structure
 
 LONGEST_LINE = 10_000
@@ -291,17 +292,27 @@ def _declare(graph: Structure, statement: Statement, env: dict[str, int]) -> Non
     """Inputs and parameters, with a value if one is given."""
     value: Any = given_value(statement.formulas[0]) if statement.formulas else None
     for member in statement.members:
+        shape: Shape = ()
         if member.index is not None and not _is_family(member.index, env):
-            raise Mistake(
-                f"{member.name}[{member.index.text}] would be a tensor, and this version has scalars "
-                f"only; declare a family of scalars, such as {member.name}[1..3]",
-                member.column,
-            )
+            shape, member = _shape(member.index, env), Member(member.name, None, member.column)
         for name in member.names(env):
             row = graph.bind(name, graph.append(statement.kind))
             graph.lines[row] = statement.line
+            if shape:
+                graph.shapes[row] = shape
             if value is not None:
+                check_fit(value, shape, name)
                 graph.given[row] = value
+
+
+def _shape(index: Formula, env: Env) -> Shape:
+    """The shape that a declaration's index gives: numbers, and names of sizes."""
+    parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
+    return checked_shape(
+        tuple(
+            part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts
+        )
+    )
 
 
 def _is_family(index: Formula, env: Env) -> bool:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from .errors import GraphcError
-from .functions import log, maximum, minimum
+from .functions import COMPOSED, log, maximum, minimum
 from .shapes import LETTERS, Shape, axes_of, axis_of, checked_shape, concrete, shape_text
 from .structure import Structure
 from .value import Value, is_traced
 
-LAYERS: dict[str, Callable[..., Any]] = {}
 # contractions that print as they were written
 NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum"}
 
@@ -44,7 +43,7 @@ def layer(function: Callable[..., Any]) -> Callable[..., Any]:
             graph.calls[result.row] = (name, tuple(map(_shown, args)), settings)
         return result
 
-    LAYERS[name] = call
+    COMPOSED[name] = call
     return call
 
 
@@ -111,7 +110,7 @@ def matmul(a: Any, b: Any) -> Value:
             f"{shape_text(b.shape)}; inner sizes {inner} and {first} differ"
         )
     stack = max(len(a.shape), len(b.shape), 2) - 2
-    lead = LETTERS[: stack]
+    lead = LETTERS[:stack]
     left = (lead[stack - (len(a.shape) - 2) :] + "IK") if len(a.shape) > 1 else "K"
     right = (lead[stack - (len(b.shape) - 2) :] + "KJ") if len(b.shape) > 1 else "K"
     out = lead + ("I" if len(a.shape) > 1 else "") + ("J" if len(b.shape) > 1 else "")
@@ -135,7 +134,9 @@ def einsum(spec: str, *operands: Any) -> Value:
     if not (left.replace(",", "") + right).isalpha() and left.replace(",", "") + right:
         raise GraphcError(f"einsum: {spec!r} may hold letters, commas and one arrow only")
     if left.count(",") + 1 != len(operands):
-        raise GraphcError(f"einsum: {spec!r} names {left.count(',') + 1} operands, got {len(operands)}")
+        raise GraphcError(
+            f"einsum: {spec!r} names {left.count(',') + 1} operands, got {len(operands)}"
+        )
     if len(set(right)) != len(right):
         raise GraphcError(f"einsum: {spec!r} repeats a letter in its result")
     traced = is_traced(operands)
@@ -253,7 +254,7 @@ def sum_(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
         return functools.reduce(lambda a, b: a + b, terms)
     x = terms[0]
     if not x.shape:
-        return x + 0 if axis is None else _sum(x, axes_of(axis, 0, "sum"))
+        return x if axis is None else _sum(x, axes_of(axis, 0, "sum"))
     axes = axes_of(axis, len(x.shape), "sum")
     return _kept(x, _sum(x, axes), axes, keepdims)
 
@@ -265,7 +266,8 @@ def _count(x: Value, axes: tuple[int, ...]) -> Any:
     total: Any = known
     for size in sizes:
         if not isinstance(size, int):
-            total = Value(x.graph, x.graph.append("size", size=size)) * total
+            value = Value(x.graph, x.graph.append("size", size=size))
+            total = value if isinstance(total, int) and total == 1 else value * total
     return total
 
 
@@ -278,7 +280,7 @@ def mean(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     x = terms[0]
     axes = axes_of(axis, len(x.shape), "mean")
     count = _count(x, axes)
-    if count == 0 and isinstance(count, int):
+    if isinstance(count, int) and count == 0:
         raise GraphcError(f"mean of nothing: {_name(x)} is {shape_text(x.shape)}")
     return _kept(x, _sum(x, axes), axes, keepdims) / count
 
@@ -298,14 +300,16 @@ def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
         return functools.reduce(lambda a, b: a * b, terms)
     x = terms[0]
     if not x.shape:
-        return x * 1
+        return x
     axes = axes_of(axis, len(x.shape), "prod")
     result = x
     for place in axes:  # counted from the end, an axis stays where it is when earlier ones go
         size = concrete((result.shape[place],), "prod")[0]
         if size == 0:
             raise GraphcError(f"prod of nothing: {_name(x)} is {shape_text(x.shape)}")
-        result = functools.reduce(lambda a, b: a * b, [_pick(result, place, i) for i in range(size)])
+        result = functools.reduce(
+            lambda a, b: a * b, [_pick(result, place, i) for i in range(size)]
+        )
     return _kept(x, result, axes, keepdims)
 
 
@@ -320,7 +324,7 @@ def _extreme(name: str, sign: int) -> Callable[..., Any]:
             return (maximum if sign > 0 else minimum)(*terms, **extra)
         x, axes = _several_or_axes(name, terms, axis)
         if not x.shape:
-            return x + 0
+            return x
         if kink not in (None, "share", "error"):
             raise GraphcError(f"{name} over axes: kink={kink!r} must be 'share' or 'error'")
         inner = x if sign > 0 else -x
@@ -339,7 +343,7 @@ def _reduction(name: str, doc: str) -> Callable[..., Any]:
     def function(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
         x, axes = _several_or_axes(name, terms, axis)
         if not x.shape:
-            return abs(x) if name == "norm" else x + 0
+            return abs(x) if name == "norm" else x
         found = x.graph.tensor(name, (x,), {"axes": axes})
         return _kept(x, found, axes, keepdims)
 
@@ -411,7 +415,9 @@ def reshape(x: Value, shape: Any) -> Value:
 
 
 def _volume(shape: Shape) -> Any:
-    return math.prod(s for s in shape if isinstance(s, int)), sorted(s for s in shape if isinstance(s, str))
+    return math.prod(s for s in shape if isinstance(s, int)), sorted(
+        s for s in shape if isinstance(s, str)
+    )
 
 
 def element(x: Value, index: Any) -> Value:
@@ -459,7 +465,9 @@ def _index(part: Any, size: Any, x: Value) -> Any:
         return tuple(range(known)[part])
     places = np.asarray(part)
     if places.dtype.kind not in "iu":
-        raise GraphcError(f"{_name(x)}[{part!r}]: an index is a number, a slice or a list of numbers")
+        raise GraphcError(
+            f"{_name(x)}[{part!r}]: an index is a number, a slice or a list of numbers"
+        )
     if places.size and (places.min() < -known or places.max() >= known):
         raise GraphcError(
             f"{_name(x)} is {shape_text(x.shape)}: the index {part} is out of range for size {known}"
@@ -486,7 +494,9 @@ def concat(parts: Sequence[Any], *, axis: int = 0) -> Value:
     for value in values:
         here, first = value.shape, values[0].shape
         if len(here) != len(first) or any(
-            a != b for i, (a, b) in enumerate(zip(here, first, strict=True)) if i - len(here) != place
+            a != b
+            for i, (a, b) in enumerate(zip(here, first, strict=True))
+            if i - len(here) != place
         ):
             raise GraphcError(
                 f"concat: {_name(values[0])} is {shape_text(first)} but {_name(value)} is "
@@ -496,7 +506,9 @@ def concat(parts: Sequence[Any], *, axis: int = 0) -> Value:
     total, offset, result = sum(sizes), 0, None
     for value, size in zip(values, sizes, strict=True):
         index = tuple(range(offset, offset + size))
-        part = value.graph.tensor("scatter", (value,), {"axis": place, "index": index, "size": total})
+        part = value.graph.tensor(
+            "scatter", (value,), {"axis": place, "index": index, "size": total}
+        )
         result, offset = part if result is None else result + part, offset + size
     assert result is not None
     return result
@@ -573,9 +585,7 @@ def window_index(size: int, width: int, stride: int, padding: int, dilation: int
     return _nested(np.where((starts < 0) | (starts >= size), -1, starts))
 
 
-def _windows(
-    x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any
-) -> Value:
+def _windows(x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any) -> Value:
     """The windows over the trailing axes: each such axis becomes (windows, width)."""
     count = len(widths)
     strides, paddings = _pairs(stride, count, "stride"), _pairs(padding, count, "padding")
@@ -584,8 +594,12 @@ def _windows(
     for number in range(count):
         axis = number - count  # axes already split stand in front and do not move it
         size = concrete((result.shape[axis],), "a window")[0]
-        index = window_index(size, widths[number], strides[number], paddings[number], dilations[number])
-        result = result.graph.tensor("gather", (result,), {"axis": axis, "index": index, "size": size})
+        index = window_index(
+            size, widths[number], strides[number], paddings[number], dilations[number]
+        )
+        result = result.graph.tensor(
+            "gather", (result,), {"axis": axis, "index": index, "size": size}
+        )
     return result
 
 
@@ -665,9 +679,13 @@ def _transposed(
         size = (count - 1) * strides[number] + reach - 2 * paddings[number]
         if size < 1:
             raise GraphcError(f"{name}: padding {paddings[number]} leaves nothing")
-        index = window_index(size, widths[number], strides[number], paddings[number], dilations[number])
+        index = window_index(
+            size, widths[number], strides[number], paddings[number], dilations[number]
+        )
         axis = -(rank - number)
-        result = result.graph.tensor("scatter", (result,), {"axis": axis, "index": index, "size": size})
+        result = result.graph.tensor(
+            "scatter", (result,), {"axis": axis, "index": index, "size": size}
+        )
     return result
 
 
@@ -692,17 +710,23 @@ def _pool_windows(name: str, x: Value, size: Any, stride: Any, padding: Any) -> 
     if widths is None:
         widths = (size,) * min(2, max(len(x.shape), 1))
     if len(widths) > len(x.shape) or any(not isinstance(v, int) or v < 1 for v in widths):
-        raise GraphcError(f"{name}: size={size!r} does not fit {_name(x)}, which is {shape_text(x.shape)}")
+        raise GraphcError(
+            f"{name}: size={size!r} does not fit {_name(x)}, which is {shape_text(x.shape)}"
+        )
     step = widths if stride is None else stride
     return _windows(x, widths, step, padding, 1), len(widths)
 
 
 @layer
-def maxpool(x: Value, size: Any, *, stride: Any = None, padding: Any = 0, kink: Any = None) -> Value:
+def maxpool(
+    x: Value, size: Any, *, stride: Any = None, padding: Any = 0, kink: Any = None
+) -> Value:
     """The largest element of each window over the trailing axes; stride defaults to the size."""
     # padding must never win: with the smallest element at 0, a padded 0 only ties and comes later
     floor = x.graph.apply("stop", (min_(x),), {}) if padding not in (0, (0, 0)) else None
-    windows, rank = _pool_windows("maxpool", x if floor is None else x - floor, size, stride, padding)
+    windows, rank = _pool_windows(
+        "maxpool", x if floor is None else x - floor, size, stride, padding
+    )
     extra = {} if kink is None else {"kink": kink}
     best = max_(windows, axis=tuple(range(-1, -2 * rank, -2)), **extra)
     return best if floor is None else best + floor
@@ -738,4 +762,4 @@ def ones(shape: Any) -> Any:
     return np.ones(concrete(checked_shape(shape), "ones"), dtype=int).astype(object)
 
 
-CONSTANTS: dict[str, Callable[..., Any]] = {"onehot": onehot, "zeros": zeros, "ones": ones}
+COMPOSED.update({"onehot": onehot, "zeros": zeros, "ones": ones})

@@ -49,7 +49,8 @@ def canonical(spec: str) -> str:
     names: dict[str, str] = {}
     return "".join(
         names.setdefault(x, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(names)])
-        if x.isalpha() else x
+        if x.isalpha()
+        else x
         for x in spec
     )
 

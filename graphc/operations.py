@@ -151,10 +151,20 @@ def _selection(name: str) -> Callable[[Local, int, Any], Any]:
     return lambda here, k, value: here.apply(name, (value,), dict(here.settings))
 
 
-define("gather", shape=_gather_shape, pull=_selection("scatter"), push=_selection("gather"),
-       linear=True)
-define("scatter", shape=_scatter_shape, pull=_selection("gather"), push=_selection("scatter"),
-       linear=True)
+define(
+    "gather",
+    shape=_gather_shape,
+    pull=_selection("scatter"),
+    push=_selection("gather"),
+    linear=True,
+)
+define(
+    "scatter",
+    shape=_scatter_shape,
+    pull=_selection("gather"),
+    push=_selection("scatter"),
+    linear=True,
+)
 
 
 def _reshape(shape_of: Callable[[Local], Shape]) -> Callable[[Local, int, Any], Any]:
@@ -163,8 +173,13 @@ def _reshape(shape_of: Callable[[Local], Shape]) -> Callable[[Local, int, Any], 
     )
 
 
-define("reshape", shape=lambda shapes, settings, labels: tuple(settings["shape"]),
-       pull=_reshape(lambda here: here.shapes[0]), push=_reshape(lambda here: here.shape), linear=True)
+define(
+    "reshape",
+    shape=lambda shapes, settings, labels: tuple(settings["shape"]),
+    pull=_reshape(lambda here: here.shapes[0]),
+    push=_reshape(lambda here: here.shape),
+    linear=True,
+)
 
 
 # Reductions that are not sums.
@@ -202,7 +217,7 @@ def _winner(here: Local) -> Any:
 
 def _direction(here: Local) -> Any:
     own = here.expand(here.own, here.settings["axes"])
-    return here.apply("ratio", (here.args[0], own), {})
+    return here.apply("ratio_or_0", (here.args[0], own), {})
 
 
 def _share(here: Local) -> Any:
@@ -212,8 +227,12 @@ def _share(here: Local) -> Any:
 
 for _name, _slope in (("largest", _winner), ("norm", _direction), ("logsumexp", _share)):
     define(_name, shape=reduced, pull=_slope_pull(_slope), push=_slope_push(_slope))
-define("winner", shape=lambda shapes, settings, labels: shapes[0],
-       pull=lambda here, k, adjoint: None, push=lambda here, k, tangent: None)
+define(
+    "winner",
+    shape=lambda shapes, settings, labels: shapes[0],
+    pull=lambda here, k, adjoint: None,
+    push=lambda here, k, tangent: None,
+)
 
 
 def _softmax_carry(here: Local, k: int, value: Any) -> Any:
@@ -226,8 +245,12 @@ def _softmax_carry(here: Local, k: int, value: Any) -> Any:
     return here.apply("mul", (here.own, here.apply("sub", (value, spread), {})), {})
 
 
-define("softmax", shape=lambda shapes, settings, labels: shapes[0],
-       pull=_softmax_carry, push=_softmax_carry)
+define(
+    "softmax",
+    shape=lambda shapes, settings, labels: shapes[0],
+    pull=_softmax_carry,
+    push=_softmax_carry,
+)
 
 
 # Matrix functions.
@@ -237,9 +260,7 @@ def square(shapes: Sequence[Shape], labels: Sequence[str], name: str) -> Shape:
     """The shape of the first operand, which must be a square matrix."""
     shape = shapes[0]
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise GraphcError(
-            f"{name} needs a square matrix, but {labels[0]} is {shape_text(shape)}"
-        )
+        raise GraphcError(f"{name} needs a square matrix, but {labels[0]} is {shape_text(shape)}")
     return shape
 
 
@@ -256,8 +277,12 @@ def _inverse_push(here: Local, k: int, tangent: Any) -> Any:
     return here.apply("neg", (here.contract(f"{lead}il,lj->{lead}ij", half, here.own),), {})
 
 
-define("inv", shape=lambda shapes, settings, labels: square(shapes, labels, "inv"),
-       pull=_inverse_pull, push=_inverse_push)
+define(
+    "inv",
+    shape=lambda shapes, settings, labels: square(shapes, labels, "inv"),
+    pull=_inverse_pull,
+    push=_inverse_push,
+)
 
 
 def _determinant_slope(here: Local) -> Any:
@@ -312,7 +337,9 @@ def _solve_carry(here: Local, value: Any, transposed: bool) -> Any:
     if not here.lead:
         return here.apply("solve", (matrix, value), {})
     lead, rest = LETTERS[2 : 2 + len(here.lead)], "y" * (len(here.shape) - 1)
-    return here.contract(f"ab,{lead}b{rest}->{lead}a{rest}", here.apply("inv", (matrix,), {}), value)
+    return here.contract(
+        f"ab,{lead}b{rest}->{lead}a{rest}", here.apply("inv", (matrix,), {}), value
+    )
 
 
 def _solve_pull(here: Local, k: int, adjoint: Any) -> Any:
@@ -372,5 +399,3 @@ def repeated_to(here: Local, value: Any, shape: Shape, target: Shape) -> Any:
             source += next(ones)
             sizes[letters[axis]] = target[axis]
     return here.contract(f"{lead}{source}->{lead}{letters}", value, **sizes)
-
-

@@ -15,7 +15,7 @@ from .errors import GraphcError
 from .arrays import split_spec
 from .functions import FUNCTIONS, Function, Kink
 from .paths import sweep
-from .shapes import LETTERS, Shape
+from .shapes import LETTERS, Shape, Size, unused_letters
 from .structure import CONDITIONAL, Structure, ancestors
 from .value import Value
 
@@ -87,6 +87,9 @@ class Rows:
                     return self.apply("neg", [args[other]], {})
         if op == "add" and 0 in numbers:
             return int(args[1 - numbers.index(0)])
+        if op == "neg" and (scalar := self.repeated_scalar(args[0])) is not None:
+            negated = self.apply("neg", (scalar,), {})
+            return self.graph.operation("contract", (negated,), self.graph.settings(args[0]))
         if op == "neg" and self.graph.ops[args[0]] == "neg":
             return int(self.graph.operands[args[0]][0])
         if op in EXACT and None not in numbers:
@@ -99,7 +102,6 @@ class Rows:
             return self.graph.operation("where", (args[0], *chosen), {})
         return self.graph.operation(op, tuple(args), settings)
 
-
     def zero(self, shape: Shape) -> int:
         """A row of zeros."""
         row = self.constant(0)
@@ -109,33 +111,42 @@ class Rows:
         settings = {"spec": f"->{letters}", "sizes": tuple(zip(letters, shape, strict=True))}
         return self.graph.operation("contract", (row,), settings)
 
-    def inside_gate(self, a: int, b: int) -> int | None:
+    def inside_gate(self, carried: int, local: int) -> int | None:
         """where(c, g, 0) * z as where(c, g * z, 0): z may be infinite where c does not hold."""
-        for gate, factor in ((a, b), (b, a)):
-            if self.graph.ops[gate] != "where" or self.number(factor) is not None:
-                continue
-            condition, *branches = self.graph.operands[gate]
-            zero = next((i for i, row in enumerate(branches) if self.number(row) == 0), None)
-            if zero is None or self.graph.shape(gate) != self.graph.shape(condition):
-                continue
-            inner = gate if gate in self.graph.names else branches[1 - zero]
-            product = self.apply("mul", (inner, factor), {})
-            branches = [branches[zero], product] if zero == 0 else [product, branches[zero]]
-            return self.graph.operation("where", (condition, *branches), {})
-        return None
+        graph = self.graph
+        if graph.ops[carried] != "where" or self.number(local) is not None:
+            return None
+        condition, *branches = graph.operands[carried]
+        zero = next((i for i, row in enumerate(branches) if self.number(row) == 0), None)
+        if zero is None or graph.shape(carried) != graph.shape(condition):
+            return None
+        if carried in graph.names:
+            product = graph.operation("mul", (carried, local), {})
+        else:
+            product = self.apply("mul", (branches[1 - zero], local), {})
+        branches = [branches[zero], product] if zero == 0 else [product, branches[zero]]
+        return graph.operation("where", (condition, *branches), {})
 
     # Contractions in their simplest form.
 
     def unrepeated(self, row: int, other: int) -> int:
         """A scalar that was repeated to the shape of the other operand, as the scalar."""
+        scalar = self.repeated_scalar(row)
+        return (
+            scalar
+            if scalar is not None and self.graph.shape(other) == self.graph.shape(row)
+            else row
+        )
+
+    def repeated_scalar(self, row: int) -> int | None:
+        """The scalar that an unnamed row repeats over a shape, or None."""
         graph = self.graph
-        if graph.ops[row] == "contract" and row not in graph.names:
-            spec = graph.settings(row)["spec"]
-            letters = spec.partition("->")[2]
-            scalar = spec.startswith("->") and len(set(letters)) == len(letters)
-            if scalar and graph.shape(other) == graph.shape(row):
-                return graph.operands[row][0]
-        return row
+        if graph.ops[row] != "contract" or row in graph.names:
+            return None
+        spec = graph.settings(row)["spec"]
+        letters = spec.partition("->")[2]
+        plain = spec.startswith("->") and len(set(letters)) == len(letters)
+        return graph.operands[row][0] if plain else None
 
     def contract(self, args: list[int], settings: dict[str, Any]) -> int:
         """A contraction without identity matrices, scalar factors and copies."""
@@ -147,24 +158,51 @@ class Rows:
         if scalars and len(args) > len(scalars):
             rest = [(arg, letters) for arg, letters in zip(args, operands, strict=True) if letters]
             spec = ",".join(letters for _, letters in rest) + "->" + out
-            inner = self.contract([arg for arg, _ in rest],
-                                  {"spec": spec, "sizes": tuple(sizes.items())})
+            inner = self.contract(
+                [arg for arg, _ in rest], {"spec": spec, "sizes": tuple(sizes.items())}
+            )
             for scalar in scalars:
                 inner = self.apply("mul", (scalar, inner), {})
             return inner
         if len(args) == 1 and operands[0] == out:
             return args[0]
-        if len(args) == 1 and graph.ops[args[0]] == "mul" and args[0] not in graph.names:
-            a, b = graph.operands[args[0]]
-            summed = set(operands[0]) - set(out)
-            if graph.shape(a) == graph.shape(b) == graph.shape(args[0]) and summed:
-                args, operands = [a, b], [operands[0]] * 2  # a sum of products is one contraction
+        if len(args) == 1 and args[0] not in graph.names:
+            if graph.ops[args[0]] == "mul" and not out and len(operands[0]) == 1:
+                a, b = graph.operands[args[0]]
+                if graph.shape(a) == graph.shape(b):
+                    args, operands = [a, b], [operands[0]] * 2  # a sum of products is x @ y
+            elif (composed := self._composed(args[0], operands[0], out, sizes)) is not None:
+                return self.contract(*composed)
         present = set("".join(operands))
-        kept = tuple((letter, size) for letter, size in sizes.items()
-                     if letter in out and letter not in present)
+        kept = tuple(
+            (letter, size)
+            for letter, size in sizes.items()
+            if letter in out and letter not in present
+        )
         return graph.operation(
             "contract", tuple(args), {"spec": ",".join(operands) + "->" + out, "sizes": kept}
         )
+
+    def _composed(
+        self, row: int, letters: str, out: str, sizes: dict[str, Size]
+    ) -> tuple[list[int], dict[str, Any]] | None:
+        """A contraction of a contraction of one operand, as one of that operand."""
+        graph = self.graph
+        if graph.ops[row] != "contract" or len(graph.operands[row]) != 1:
+            return None
+        (below,), middle = split_spec(graph.settings(row)["spec"])
+        inner = dict(graph.settings(row)["sizes"])
+        if any(len(set(word)) != len(word) for word in (below, middle, letters)):
+            return None
+        rename = dict(zip(middle, letters, strict=True))
+        gone = [letter for letter in letters if letter not in out]
+        if any(inner.get(old, 1) != 1 for old, new in rename.items() if new in gone):
+            return None  # a repeated axis is summed: that multiplies by its size
+        fresh = iter(unused_letters([letters, out], len(below)))
+        source = "".join(rename[letter] if letter in rename else next(fresh) for letter in below)
+        known = {rename[letter]: size for letter, size in inner.items()} | sizes
+        kept = tuple((x, known[x]) for x in dict.fromkeys(out) if x not in source)
+        return [graph.operands[row][0]], {"spec": f"{source}->{out}", "sizes": kept}
 
     def _without_identities(
         self, args: list[int], operands: list[str], out: str
@@ -173,8 +211,10 @@ class Rows:
             letters = operands[place]
             half = len(letters) // 2
             others = "".join(o for i, o in enumerate(operands) if i != place)
-            if self.is_identity(row) and len(set(letters)) == len(letters) and all(
-                letter in others for letter in letters[half:]
+            if (
+                self.is_identity(row)
+                and len(set(letters)) == len(letters)
+                and all(letter in others for letter in letters[half:])
             ):
                 renamed = str.maketrans(letters[half:], letters[:half])
                 rest = [o.translate(renamed) for i, o in enumerate(operands) if i != place]
@@ -190,7 +230,9 @@ class Rows:
         spec = graph.settings(row)["spec"]
         half = len(spec[2:]) // 2
         return bool(
-            spec.startswith("->") and half and spec[2 : 2 + half] == spec[2 + half :]
+            spec.startswith("->")
+            and half
+            and spec[2 : 2 + half] == spec[2 + half :]
             and self.number(graph.operands[row][0]) == 1
         )
 
@@ -244,7 +286,7 @@ def check_record(record: Function) -> None:
         _trace_rule(record, count, {})
     except GraphcError as error:
         raise GraphcError(f"function {record.name!r}: {error}") from None
-    except (TypeError, AttributeError, ValueError) as error:
+    except Exception as error:  # the user's own code ran: whatever it raised is told
         raise GraphcError(
             f"function {record.name!r} cannot be traced ({error}); write it with operators and the "
             "functions of graphc, such as gc.exp"

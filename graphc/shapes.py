@@ -84,7 +84,9 @@ def resolve(size: Size, sizes: Mapping[str, int]) -> int:
     if isinstance(size, int):
         return size
     if size not in sizes:
-        raise GraphcError(f"the size {size!r} is not known at this point; give the arrays that have it")
+        raise GraphcError(
+            f"the size {size!r} is not known at this point; give the arrays that have it"
+        )
     return sizes[size]
 
 
@@ -107,3 +109,21 @@ def unused_letters(used: Iterable[str], count: int) -> str:
     if len(free) < count:
         raise GraphcError(f"a contraction has over {len(LETTERS)} axes")
     return "".join(free[:count])
+
+
+def check_fit(value: Any, shape: Shape, name: str, sizes: dict[str, int] | None = None) -> None:
+    """Checks a value against the declared shape, learning the named sizes."""
+    known = {} if sizes is None else sizes
+    actual = tuple(getattr(value, "shape", ()))
+    for declared, size in zip(shape, actual, strict=False):
+        wanted = known.setdefault(declared, size) if isinstance(declared, str) else declared
+        if wanted != size:
+            what = f"{declared} = {wanted}" if isinstance(declared, str) else str(wanted)
+            raise GraphcError(
+                f"{name!r} was declared {shape_text(shape)} but its value has shape {actual}; "
+                f"sizes {what} and {size} differ"
+            )
+    if len(actual) != len(shape):
+        raise GraphcError(
+            f"{name!r} was declared {shape_text(shape)} but its value has shape {actual}"
+        )

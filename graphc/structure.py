@@ -84,6 +84,14 @@ class Structure:
         """The shape of a row; () for a scalar."""
         return self.shapes.get(row, ())
 
+    def named_sizes(self) -> set[str]:
+        """The sizes that inputs and params have by name."""
+        return (
+            {s for row in self.leaves() for s in self.shape(row) if isinstance(s, str)}
+            if (self.shapes)
+            else set()
+        )
+
     @property
     def has_tensors(self) -> bool:
         """Whether any row is not a scalar."""
@@ -296,7 +304,7 @@ class Structure:
         if not names:
             kept = {*self.outputs(), *self.leaves(), *self.partials_of}
             chosen = [row for row in self.nodes() if row not in kept and self.ops[row] != "edges"]
-        used = {source for node in self.names for source in self.formula(node).sources}
+        outputs = set(self.outputs())
         for row in chosen:
             name = self.names[row]
             if self.ops[row] in LEAVES:
@@ -305,7 +313,7 @@ class Structure:
                 raise GraphcError(
                     f"{name!r} cannot be collapsed: its derivatives were declared, not derived"
                 )
-            if row not in used or row in self.declared_outputs:
+            if row in outputs:
                 raise GraphcError(
                     f"{name!r} is an output and cannot be collapsed into the nodes that use it"
                 )
@@ -328,7 +336,7 @@ class Structure:
         tied = self.row(name)
         if self.ops[tied] not in LEAVES:
             raise GraphcError(f"{name!r} is computed; only inputs and parameters can be untied")
-        if any(tied in self._reads(row) for row in self.partials.values()):
+        if any(tied in self.mentioned(row) for row in self.partials.values()):
             raise GraphcError(f"{name!r} cannot be untied: a declared derivative mentions it")
         name = self.names[tied]
         occurrences = sum(operands.count(tied) for operands in self.operands)
@@ -365,7 +373,7 @@ class Structure:
         other.copies.update({k: v for k, v in self.copies.items() if name not in v})
         return other
 
-    def _reads(self, row: int) -> set[int]:
+    def mentioned(self, row: int) -> set[int]:
         """The named rows that an unnamed expression mentions."""
         found, stack = set(), [row]
         while stack:

@@ -83,7 +83,7 @@ def exact_apply(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             return args[0] ** number(settings["exponent"])
         case "pi":
             return sympy.pi
-        case "ratio":
+        case "ratio_or_0":
             return args[0] / args[1]
         case "identity" | "stop":
             return args[0]
