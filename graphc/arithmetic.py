@@ -33,6 +33,7 @@ from .value import COMPARISONS
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
 KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
+FACTORED_OPERATIONS = 200  # an expanded expression with more is not worth factoring
 KEPT_NESTING = 5  # functions within functions: SymPy's time doubles with each
 KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number too
 SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
@@ -693,24 +694,32 @@ def present(value: Any) -> Any:
 
 
 def _shown(value: Exact) -> Any:
-    """The canonical expression if it is small, else the one at hand, else 30 digits."""
-    for candidate in (_canonical(value.expression), value.expression):
-        if operations(candidate) <= SHOWN_OPERATIONS:
-            return candidate
-    return as_expression(value.digits)
+    """The canonical expression if it is small enough to read, else 30 digits."""
+    shown = _canonical(value.expression)
+    return as_expression(value.digits) if shown is None else shown
 
 
 @lru_cache(maxsize=4096)
 def _canonical(expression: Any) -> Any:
-    """One form for equal sums of products, whichever way they were added up."""
+    """One form for equal sums of products, whichever way they came about; None if it is large.
+
+    Expanded if that is small, else factored: both depend on the value only, not on the path to it.
+    """
     import sympy
 
     if operations(expression) > KEPT_OPERATIONS:
-        return expression
+        return None
     if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
-        return sympy.cancel(expression)
-    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
-    return sympy.expand(expression, **hints)
+        expanded = sympy.cancel(expression)
+    else:
+        hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
+        expanded = sympy.expand(expression, **hints)
+    if operations(expanded) <= SHOWN_OPERATIONS:
+        return expanded
+    if operations(expanded) > FACTORED_OPERATIONS:
+        return None
+    factored = sympy.factor(expanded)
+    return factored if operations(factored) <= SHOWN_OPERATIONS else None
 
 
 NUMBERS = Numbers()
