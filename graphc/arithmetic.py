@@ -1,9 +1,6 @@
 """Numbers: the algebra of exact numbers, 50-digit numbers and floats, told apart value by value.
 
-Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
-which decides signs and takes over once the expression is too large to be worth keeping. A float
-anywhere makes what depends on it float. A value that does not exist is `Undefined`, with a reason,
-and is an error only if a result needs it.
+A float anywhere makes what depends on it float; exact numbers stay exact while they are small.
 """
 
 from __future__ import annotations
@@ -11,102 +8,48 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
+from functools import cache, reduce
 from typing import Any
-from weakref import WeakValueDictionary
 
 import mpmath
 import numpy as np
 
 from .arrays import (
-    boxed as _boxed,
+    boxed,
+    contract,
+    elements,
+    gather,
+    inverse,
+    is_exact,
+    largest,
+    scatter,
+    winners,
 )
-from .arrays import contract, elements, gather, inverse, is_exact, largest, scatter, winners
-from .errors import GraphcError
+from .exact import (
+    INTERNED,
+    KEPT_OPERATIONS,
+    WORKING,
+    Exact,
+    Masked,
+    Undefined,
+    as_digits,
+    as_float,
+    brief,
+    present,
+    sign_of,
+)
 from .functions import FUNCTIONS, Function
+from .given import from_user
 from .operations import OPERATIONS
 from .rules import formula
 from .shapes import LETTERS, resolve
 from .value import COMPARISONS
 
-SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
-KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
-FACTORED_OPERATIONS = 200  # an expanded expression with more is not worth factoring
 KEPT_NESTING = 5  # functions within functions: SymPy's time doubles with each
-KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number too
+KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number
 SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
-DIGITS = 30
-ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
 LARGEST_EXPONENT = 1e9
-
-_working = mpmath.MPContext()
-_working.dps = 50
-_interned: WeakValueDictionary[Any, Exact] = WeakValueDictionary()
-
-
-class Exact:
-    """An irrational exact number: the operations that made it, and its value to 50 digits.
-
-    Equal operations on the same numbers are one object. The SymPy expression is built when it is
-    asked for: building it for every intermediate value would cost a thousand times more.
-    """
-
-    __slots__ = ("__weakref__", "_expression", "args", "digits", "nesting", "op", "settings")
-
-    def __init__(
-        self,
-        op: str,
-        args: tuple[Any, ...],
-        settings: dict[str, Any],
-        digits: Any,
-        expression: Any = None,
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.settings = settings
-        self.digits = digits
-        nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
-        self.nesting: int = nesting + (op not in FLOAT_ARITHMETIC and op != "power")
-        self._expression = expression
-
-    @property
-    def expression(self) -> Any:
-        """The value as a SymPy expression; the recursion is bounded by KEPT_OPERATIONS."""
-        if self._expression is None:
-            from .symbols import exact_apply
-
-            parts = [as_expression(arg) for arg in self.args]
-            self._expression = exact_apply(self.op, parts, self.settings)
-        return self._expression
-
-    def size(self) -> int:
-        """The number of distinct operations, counted up to the limit that matters."""
-        seen: set[int] = set()
-        stack: list[Any] = [self]
-        while stack and len(seen) <= KEPT_OPERATIONS:
-            here = stack.pop()
-            if type(here) is Exact and id(here) not in seen:
-                seen.add(id(here))
-                stack.extend(here.args)
-        return len(seen)
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """A value that is not a finite real number, and why."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Masked:
-    """An adjoint that is absent where its mask is False: 0 there, whatever it is multiplied by."""
-
-    values: Any
-    mask: Any
-
 
 NO_SETTINGS: dict[str, Any] = {}
 EXACT, DIGITAL, FLOAT = 0, 1, 2
@@ -197,7 +140,7 @@ class Numbers:
             chosen = as_float(chosen)
         if np.shape(rest) and np.shape(chosen) != np.shape(rest):
             return np.broadcast_to(
-                _boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest))
+                boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest))
             )
         return chosen
 
@@ -223,7 +166,7 @@ class Numbers:
         if op == "contract":
             sizes = dict(settings["sizes"])
             return contract(args, settings["spec"], sizes, self.sizes, self._scalar)
-        array = args[0] if isinstance(args[0], np.ndarray) else _boxed(args[0])
+        array = args[0] if isinstance(args[0], np.ndarray) else boxed(args[0])
         if op == "reshape":
             shape = [resolve(size, self.sizes) for size in settings["shape"]]
             result = np.reshape(array, shape)
@@ -363,10 +306,10 @@ class Numbers:
 def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
     """A new exact number; a fraction if it is one, its digits if it holds too many operations."""
     key = (op, *(id(arg) if type(arg) is Exact else arg for arg in args), *settings.values())
-    known = _interned.get(key)
+    known = INTERNED.get(key)
     if known is not None:
         return known
-    digits = numbers._digits(op, [as_digits(arg, _working) for arg in args], settings, _working)
+    digits = numbers._digits(op, [as_digits(arg, WORKING) for arg in args], settings, WORKING)
     if digits is None or (op == "power" and isinstance(settings["exponent"], float)):
         return digits
     value = Exact(op, args, settings, digits)
@@ -379,7 +322,7 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
             return Fraction(int(expression.p), int(expression.q))
         if expression.is_finite is False:
             return None
-    _interned[key] = value
+    INTERNED[key] = value
     return value
 
 
@@ -402,7 +345,7 @@ def _trivial(op: str, args: Sequence[Any]) -> Any:
 def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
     """A reduced array with axes of size 1 where it was reduced."""
     return np.expand_dims(
-        _boxed(reduced) if np.ndim(reduced) == 0 else reduced, tuple(axis % rank for axis in axes)
+        boxed(reduced) if np.ndim(reduced) == 0 else reduced, tuple(axis % rank for axis in axes)
     )
 
 
@@ -428,14 +371,14 @@ def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             return None
         if base in (0, 1) or abs(exponent) * _bits(base) <= KEPT_BITS:
             return Fraction(base) ** exponent
-        return _digital_power(as_digits(base, _working), exponent, _working)
+        return _digital_power(as_digits(base, WORKING), exponent, WORKING)
     if op not in ("add", "sub", "mul", "div", "neg"):
         return None
     if op == "div":
         result = Fraction(args[0]) / args[1]
     else:
         result = FLOAT_ARITHMETIC[op](*args)
-    return result if _bits(result) <= KEPT_BITS else as_digits(result, _working)
+    return result if _bits(result) <= KEPT_BITS else as_digits(result, WORKING)
 
 
 def _bits(number: Any) -> int:
@@ -488,42 +431,11 @@ def _difference(a: Any, b: Any) -> Any:
     return NUMBERS.apply("sub", (a, b), {})
 
 
-def sign_of(value: Any) -> int:
-    """-1, 0 or 1."""
-    if type(value) is Undefined:
-        raise ValueError
-    if type(value) is not Exact:
-        return int(value > 0) - int(value < 0)
-    if abs(value.digits) > ZERO:
-        return 1 if value.digits > 0 else -1
-    if value.expression.equals(0) is not False:
-        return 0
-    return 1 if value.expression.evalf(DIGITS) > 0 else -1
-
-
 def _real(value: Any) -> Any:
     """The value if it is a finite real number, else None."""
     if hasattr(value, "_mpc_") or value is None:
         return None
     return value if mpmath.isfinite(value) else None
-
-
-def operations(expression: Any) -> int:
-    """The number of distinct operations in a SymPy expression."""
-    seen = set()
-    stack = [expression]
-    count = 0
-    while stack:
-        here = stack.pop()
-        if here in seen or not here.args:
-            continue
-        seen.add(here)
-        if here.is_Add or here.is_Mul:
-            count += len(here.args) - 1 - (here.is_Mul and here.args[0] == -1)
-        else:
-            count += 1
-        stack.extend(here.args)
-    return count
 
 
 @cache
@@ -537,189 +449,6 @@ def _gate(condition: Any, value: Any, wanted: bool) -> Any:
         mask = condition == wanted
         return Masked(NUMBERS._where(mask, value, 0), mask)
     return value if bool(condition) == wanted else None
-
-
-# Conversions.
-
-
-def as_float(value: Any) -> Any:
-    """The value as a NumPy float or array."""
-    if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
-        if isinstance(value, np.ndarray) and value.dtype == object:
-            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(
-                value.shape
-            )
-        return value
-    if type(value) is Undefined:
-        return np.float64(np.nan)
-    try:
-        return np.float64(float(value.digits if type(value) is Exact else value))
-    except OverflowError:
-        return np.float64(np.inf if value > 0 else -np.inf)
-
-
-def as_digits(value: Any, context: Any) -> Any:
-    """The value as an mpmath number of the context."""
-    if isinstance(value, bool):
-        return value
-    if type(value) is Exact:
-        value = value.digits
-    if isinstance(value, Fraction):
-        return context.mpf(value.numerator) / value.denominator
-    if hasattr(value, "_mpf_"):
-        return value if value.context is context else context.mpf(value._mpf_)
-    return context.mpf(value)
-
-
-def as_expression(value: Any) -> Any:
-    """The value as a SymPy expression."""
-    import sympy
-
-    if type(value) is Exact:
-        return value.expression
-    if isinstance(value, Fraction):
-        return sympy.Rational(value.numerator, value.denominator)
-    if isinstance(value, int):
-        return sympy.Integer(value)
-    if hasattr(value, "_mpf_"):
-        digits = DIGITS if value.context is _working else value.context.dps
-        return sympy.Float(value._mpf_, digits)
-    return sympy.Float(float(value))
-
-
-def brief(value: Any) -> str:
-    """A number in a few characters."""
-    if type(value) is Exact:
-        value = value.digits
-    if hasattr(value, "_mpf_"):
-        return str(mpmath.nstr(value, 6))
-    text = str(value)
-    return text if len(text) <= 20 else f"{float(value):.6g}"
-
-
-def from_user(value: Any, what: str = "the value") -> Any:
-    """A number, nested list or array that a user gave, as the algebra holds it."""
-    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
-        return value
-    module = type(value).__module__.partition(".")[0]
-    if module == "sympy":
-        return _from_sympy(value, what)
-    if module == "mpmath" and hasattr(value, "_mpf_"):
-        if not mpmath.isfinite(value):
-            raise GraphcError(f"{what} is {value}; values must be finite")
-        return value
-    if module == "decimal":
-        if not value.is_finite():
-            raise GraphcError(f"{what} is {value}; values must be finite")
-        return Fraction(value)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
-    if array.dtype.kind not in "iuf" or isinstance(value, bool):
-        raise GraphcError(
-            f"{what} is {type(value).__name__} {str(value)[:40]!r}; give a real number, an exact "
-            "string such as '1/3', or an array of floats"
-        )
-    if not np.isfinite(array).all():
-        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
-    if array.ndim == 0:
-        return int(array) if array.dtype.kind in "iu" else np.float64(array)
-    return array.astype(np.float64) if array.dtype.kind in "iu" else array
-
-
-def array_from_user(value: Any, what: str) -> Any:
-    """An array that a user gave: floats as they are, nested lists of exact numbers exactly."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return from_user(value, what) if value.ndim else from_user(value[()], what)
-    if hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        return exact_text(value, what) if isinstance(value, str) else from_user(value, what)
-    parts = [array_from_user(part, what) for part in value]
-    shapes = {np.shape(part) for part in parts}
-    if len(shapes) > 1:
-        raise GraphcError(f"{what} is a ragged list; give rows of one length")
-    if any(not is_exact(part) for part in parts):
-        return np.array([as_float(part) for part in parts], dtype=np.float64)
-    result = np.empty((len(parts), *(shapes.pop() if shapes else ())), dtype=object)
-    for place, part in enumerate(parts):
-        result[place] = part
-    return result
-
-
-def exact_text(text: str, what: str) -> Any:
-    """The exact number that a string spells."""
-    from .expressions import constant
-
-    return constant(text, f"the value of {what}")
-
-
-def _first_bad(array: Any) -> float:
-    return float(array[~np.isfinite(array)].flat[0])
-
-
-def _from_sympy(value: Any, what: str) -> Any:
-    if getattr(value, "is_Rational", False):
-        return Fraction(int(value.p), int(value.q))
-    if not getattr(value, "is_number", False) or value.is_extended_real is False:
-        raise GraphcError(f"{what} is {value}, which is not a real number")
-    if value.is_finite is False or value.is_extended_real is None:
-        raise GraphcError(f"{what} is {value}; values must be finite real numbers")
-    if value.is_Float:
-        return _working.mpf(value._mpf_)
-    import sympy
-
-    digits = _working.mpf(sympy.Float(value.evalf(_working.dps), _working.dps)._mpf_)
-    return Exact("sympy", (), {}, digits, value)
-
-
-def present(value: Any) -> Any:
-    """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
-    if type(value) is Undefined:
-        raise GraphcError(f"the result is not a finite real number: {value.reason}")
-    if type(value) is Masked:
-        value = value.values
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return elements(lambda xs: present(xs[0]), (value,)) if value.shape else present(value[()])
-    if isinstance(value, (np.ndarray, bool)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value)
-    if type(value) is Exact:
-        return _shown(value)
-    if hasattr(value, "_mpf_") and value.context is not _working:
-        return value
-    return as_expression(value)
-
-
-def _shown(value: Exact) -> Any:
-    """The canonical expression if it is small enough to read, else 30 digits."""
-    shown = _canonical(value.expression)
-    return as_expression(value.digits) if shown is None else shown
-
-
-@lru_cache(maxsize=4096)
-def _canonical(expression: Any) -> Any:
-    """One form for equal sums of products, whichever way they came about; None if it is large.
-
-    Expanded if that is small, else factored: both depend on the value only, not on the path to it.
-    """
-    import sympy
-
-    if operations(expression) > KEPT_OPERATIONS:
-        return None
-    if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
-        expanded = sympy.cancel(expression)
-    else:
-        hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
-        expanded = sympy.expand(expression, **hints)
-    if operations(expanded) <= SHOWN_OPERATIONS:
-        return expanded
-    if operations(expanded) > FACTORED_OPERATIONS:
-        return None
-    factored = sympy.factor(expanded)
-    return factored if operations(factored) <= SHOWN_OPERATIONS else None
 
 
 NUMBERS = Numbers()

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import NUMBERS, as_float
+from .arithmetic import NUMBERS
 from .errors import GraphcError, NotFiniteWarning, listing
-from .evaluation import Derivatives, Edge, Request
+from .evaluation import Edge
+from .exact import as_float
 from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
+from .request import Derivatives, Request
 from .shapes import LETTERS, Shape
 from .structure import Structure
 

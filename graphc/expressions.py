@@ -11,15 +11,17 @@ import itertools
 import re
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from . import names as naming
-from .arithmetic import NUMBERS, Undefined, array_from_user
+from .arithmetic import NUMBERS
 from .errors import GraphcError, listing, nearest, visible
+from .exact import Undefined
 from .functions import COMPOSED, FUNCTIONS, lookup
+from .given import array_from_user
 from .layers import matmul as _filled  # noqa: F401  # importing layers fills COMPOSED
 from .structure import Structure
 from .value import Value

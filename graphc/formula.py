@@ -41,7 +41,7 @@ def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> 
     for row in rows:
 
         def piece(part: int) -> Piece:
-            return pieces[part] if part in pieces else style(graph, part, [])  # noqa: B023
+            return pieces[part] if part in pieces else style(graph, part, [])
 
         call = graph.calls.get(row)
         if call is not None:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from . import derive, differentiate, evaluation
+from . import derive, differentiate, evaluation, request
 from .errors import GraphcError, visible
 from .expressions import constant, declare_node, declare_partial, expression
 from .formula import Expression, formula_text, graph_text
@@ -50,7 +50,7 @@ class Node:
     @property
     def value(self) -> Any:
         """The value given at the declaration, or None."""
-        from .arithmetic import present
+        from .exact import present
 
         return present(self.graph.given[self.row]) if self.row in self.graph.given else None
 
@@ -107,7 +107,7 @@ class Graph(Structure):
         if shape:
             self.shapes[row] = shape
         if value is not None:
-            self.given[row] = evaluation.given(value, shape, name)
+            self.given[row] = request.given(value, shape, name)
         return Value(self, row)
 
     def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:
@@ -203,11 +203,11 @@ class Graph(Structure):
         """The partial of the formula of `target` by `source`, everything else held."""
         return derive.local(self, source, target, at)
 
-    def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+    def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> request.Derivatives:
         """{name: d of / d name} for every node with a path to `of`."""
         return derive.reverse(self, of, at, form)
 
-    def forward(self, wrt: Any, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+    def forward(self, wrt: Any, at: At = None, form: str = "nodes") -> request.Derivatives:
         """{name: d name / d wrt} for every node reached from `wrt`."""
         return derive.forward(self, wrt, at, form)
 

@@ -68,7 +68,7 @@ def _as_value(graph: Structure, arg: Any) -> Any:
 
 def _on_numbers(name: str, call: Callable[..., Any], args: Any, settings: Any) -> Any:
     """The function on plain arrays: through a graph of constants."""
-    from .evaluation import on_numbers
+    from .request import on_numbers
 
     return on_numbers(call, args, settings, name)
 

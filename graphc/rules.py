@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from .errors import GraphcError
 from .arrays import split_spec
+from .errors import GraphcError
 from .functions import FUNCTIONS, Function, Kink
 from .paths import sweep
 from .shapes import LETTERS, Shape, Size, unused_letters
