@@ -100,6 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             options = _parser().parse_args(argv)
+            if sys.stdout is None:
+                raise GraphcError("standard output is closed; there is nowhere to print")
             options.run(options)
             sys.stdout.flush()
         for note in dict.fromkeys(str(warning.message) for warning in caught):

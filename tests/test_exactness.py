@@ -362,7 +362,14 @@ def test_a_float_that_is_not_finite_is_told():
 
 @pytest.mark.parametrize(
     ("formula", "x"),
-    [("1/x", 0), ("x**-1", 0), ("sqrt(x)", -1), ("x**(1/2)", -2), ("asin(x)", 2), ("tan(x)", "pi/2")],
+    [
+        ("1/x", 0),
+        ("x**-1", 0),
+        ("sqrt(x)", -1),
+        ("x**(1/2)", -2),
+        ("asin(x)", 2),
+        ("tan(x)", "pi/2"),
+    ],
 )
 def test_exact_results_outside_the_domain_are_refused(formula, x):
     g = gc.parse(f"input x\ny = {formula}")

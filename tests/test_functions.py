@@ -361,9 +361,7 @@ def test_a_declared_derivative_is_used_and_not_the_formula():
 
 
 def test_declare_with_two_arguments():
-    gc.declare(
-        "ratio", lambda u, v: u / v, derivative=(lambda u, v: 1 / v, lambda u, v, o: -o / v)
-    )
+    gc.declare("ratio", lambda u, v: u / v, derivative=(lambda u, v: 1 / v, lambda u, v, o: -o / v))
     g = gc.parse("input x y\nz = ratio(x, y)")
     assert g.derivative("z", "x") == 1 / y
     assert sympy.simplify(g.derivative("z", "y", form="inputs") + x / y**2) == 0

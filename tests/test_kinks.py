@@ -193,9 +193,13 @@ def test_kink_error_refuses_the_point(formula, at):
     with pytest.raises(gc.GraphcError, match="node 'h'.*kink='error'"):
         g.reverse("h", at)
     with pytest.raises(gc.GraphcError, match="kink='error'"):
-        g.reverse("h", {name: np.array([2.0 + i, value]) for i, (name, value) in enumerate(at.items())})
+        g.reverse(
+            "h", {name: np.array([2.0 + i, value]) for i, (name, value) in enumerate(at.items())}
+        )
     assert g.values(at)
-    off = {name: value + Fraction(i, 3) + Fraction(1, 7) for i, (name, value) in enumerate(at.items())}
+    off = {
+        name: value + Fraction(i, 3) + Fraction(1, 7) for i, (name, value) in enumerate(at.items())
+    }
     g.reverse("h", off)
 
 

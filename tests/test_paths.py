@@ -179,27 +179,29 @@ def test_a_chain_of_100_000_nodes_grows_linearly(one, capsys):
     short = min(use(10_000, {"x": one}) for _ in range(3))
     long = use(100_000, {"x": one})
     with capsys.disabled():
-        print(f"\nchain of 10 000: {short:.2f} s; of 100 000: {long:.2f} s; ratio {long / short:.1f}")
+        print(
+            f"\nchain of 10 000: {short:.2f} s; of 100 000: {long:.2f} s; ratio {long / short:.1f}"
+        )
     assert long / short < 20
     assert long < 30
 
 
 def test_every_verb_on_a_long_chain():
-    g = chain(20_000)
-    last = "n19999"
+    g = chain(10_000)
+    last = "n9999"
     assert g.derivative(last, "x", {"x": 1}) == 1
     assert g.derivative(last, "x", {"x": 1}, mode="forward") == 1
     assert g.forward("x", {"x": 1})[last] == 1
     assert g.count_paths("x", last) == 1
-    assert len(next(iter(g.paths("x", last)))) == 20_001
-    assert len(g.longest_path("x", last)) == 20_001
+    assert len(next(iter(g.paths("x", last)))) == 10_001
+    assert len(g.longest_path("x", last)) == 10_001
     assert g.pathwise(last, "x", {"x": 1}).value == 1
-    assert len(g.top_paths(last, "x", {"x": 1}, k=1).terms[0].path) == 20_001
+    assert len(g.top_paths(last, "x", {"x": 1}, k=1).terms[0].path) == 10_001
     slope = g.differentiate(last, "x")
     assert slope.values({"x": 1})["x_bar"] == 1
     assert len(gc.parse(g.to_text())) == len(g)
     assert len(g.expand()) >= len(g)
-    assert len(g.collapse(*[f"n{i}" for i in range(0, 19_998, 2)])) == len(g) - 9_999
+    assert len(g.collapse(*[f"n{i}" for i in range(0, 9_998, 2)])) == len(g) - 4_999
 
 
 def test_a_deep_formula_of_one_node():

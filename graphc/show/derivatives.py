@@ -78,6 +78,8 @@ def answers(question: Question) -> list[Answer]:
 
 
 def _check(question: Question, mode: str) -> None:
+    if not question.targets():
+        raise GraphcError("the graph computes nothing that could be derived; add a formula")
     if question.seeds is not None and mode != "reverse":
         raise GraphcError("seeds such as --of o=5 belong to --mode reverse; leave --mode out")
     if question.form == "steps" and mode not in SUFFIXES:
@@ -136,7 +138,7 @@ def reaching(graph: Structure, target: str) -> list[str]:
 def weighted_sum(seeds: Mapping[str, str]) -> str:
     """The seeds as the sum whose derivative is taken."""
     factors = ((seed if seed.isalnum() else f"({seed})", name) for name, seed in seeds.items())
-    return " + ".join(f"{factor}*{name}" for factor, name in factors)
+    return f"({' + '.join(f'{factor}*{name}' for factor, name in factors)})"
 
 
 # Pages.

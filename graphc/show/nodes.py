@@ -58,7 +58,7 @@ def graph_page(graph: Structure, notation: Notation = TEXT) -> list[Block]:
     outputs = notation.names([graph.names[row] for row in graph.outputs()])
     edges = edge_table(graph, notation)
     page: list[Block] = [node_table(graph, notation)]
-    return [*page, *([edges] if edges.rows else []), f"Outputs: {outputs}"]
+    return [*page, *([edges] if edges.rows else []), f"Outputs: {outputs or 'none'}"]
 
 
 def graph_latex(graph: Structure) -> str:

@@ -1,0 +1,161 @@
+"""The house: imports go one way, importing is cheap, and results do not depend on the hash seed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import graphc
+from graphc.paths import topological
+
+PACKAGE = Path(graphc.__file__).parent
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(file: Path) -> set[str]:
+    """The modules of ours that a file imports when it is loaded."""
+    inside = module_name(file).split(".")
+    package = inside if file.name == "__init__.py" else inside[:-1]
+    found: set[str] = set()
+    stack: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
+    while stack:
+        tree = stack.pop()
+        if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue  # loaded later, if at all
+        if isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.dump(tree.test):
+            stack.extend(tree.orelse)
+            continue
+        if isinstance(tree, ast.ImportFrom) and tree.level:
+            base = [p for p in package if p][: len([p for p in package if p]) - tree.level + 1]
+            target = [*base, *(tree.module.split(".") if tree.module else [])]
+            found |= {".".join([*target, alias.name]) for alias in tree.names}
+            found.add(".".join(target))
+        elif isinstance(tree, ast.ImportFrom) and (tree.module or "").startswith("graphc"):
+            target = tree.module.split(".")[1:]
+            found |= {".".join([*target, alias.name]) for alias in tree.names}
+            found.add(".".join(target))
+        stack.extend(ast.iter_child_nodes(tree))
+    return found
+
+
+def test_imports_go_one_way():
+    files = {module_name(file): file for file in PACKAGE.rglob("*.py")}
+    edges = [
+        (target, name)
+        for name, file in files.items()
+        for target in sorted(imports(file))
+        if target in files and target not in ("", name)
+    ]
+    assert len(edges) > len(files)  # they were found
+    order, cycle = topological(edges, list(files))
+    assert not cycle, " -> ".join(cycle)
+
+
+def test_the_sweep_knows_nothing_of_ours():
+    assert not {name for name in imports(PACKAGE / "paths.py") if name}
+
+
+@pytest.mark.parametrize("word", ["eval", "exec", "compile", "pickle", "__import__"])
+def test_nothing_is_executed(word):
+    """User text is never run: these names are not called anywhere."""
+    for file in PACKAGE.rglob("*.py"):
+        for tree in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            called = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
+            assert not (called and tree.func.id == word), f"{file.name}:{tree.lineno}"
+            if isinstance(tree, (ast.Import, ast.ImportFrom)):
+                assert word not in {alias.name for alias in tree.names}, file.name
+
+
+def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": paths, **environment}
+    return subprocess.run(
+        [sys.executable, *arguments], env=env, capture_output=True, text=True, check=True
+    )
+
+
+def import_microseconds(module: str) -> int:
+    """The cumulative time of one import in a fresh process."""
+    report = python("-X", "importtime", "-c", f"import {module}").stderr
+    line = next(line for line in report.splitlines() if line.split("|")[-1].strip() == module)
+    return int(line.split("|")[1])
+
+
+def test_importing_brings_no_sympy():
+    report = python("-X", "importtime", "-c", "import graphc").stderr
+    modules = {line.split("|")[-1].strip() for line in report.splitlines()}
+    assert "graphc" in modules
+    for heavy in ("sympy", "networkx", "rich", "graphviz", "pygraphviz", "matplotlib"):
+        assert heavy not in modules
+
+
+def test_declaring_and_floats_bring_no_sympy():
+    python(
+        "-c",
+        "import sys, graphc as gc\n"
+        "g = gc.parse('input x\\ny = sigmoid(x)*relu(x)')\n"
+        "g.values({'x': 0.5}), g.to_text(), g.count_paths('x', 'y')\n"
+        "assert 'sympy' not in sys.modules",
+    )
+
+
+def test_importing_costs_no_more_than_numpy(capsys):
+    ours, numpy = (
+        median(import_microseconds(module) for _ in range(7)) for module in ("graphc", "numpy")
+    )
+    with capsys.disabled():
+        print(f"\nimport graphc: {ours / 1e3:.0f} ms; import numpy: {numpy / 1e3:.0f} ms")
+    assert ours <= 1.5 * numpy
+
+
+def test_what_is_public_is_there():
+    for name in graphc.__all__:
+        assert getattr(graphc, name) is not None, name
+    assert dir(graphc) == sorted(graphc.__all__)
+    with pytest.raises(AttributeError, match="did you mean 'parse'"):
+        _ = graphc.prase
+
+
+DERIVING = """
+import sympy, warnings
+import graphc as gc
+warnings.simplefilter("ignore")
+g = gc.parse('''
+input y1 y2 y3
+param w2 w3
+y4 = y1*y2
+y5 = y1*y2*y3
+y6 = w2*y2 + w3*y3
+y7 = sin(y4)
+y8 = cos(y5)
+y9 = sin(y6)
+y10 = y7*y8*y9 + relu(max(y1, y2, y3))
+''')
+print(g.reverse("y10"), g.forward("y2", form="inputs"), g.reverse("y10", form="steps"))
+print(g.all_pairs(), g.pathwise("y10", "y2"), g.hessian("y10", ["y1", "y2"]))
+at = {"y1": "1/2", "y2": "3/5", "y3": "pi/7", "w2": 2, "w3": -1}
+print(g.values(at), g.reverse("y10", at), g.top_paths("y10", "y2", at))
+print(g.expand().to_text(), g.differentiate("y10").to_text(), g.collapse("y4", "y5").to_text())
+print(gc.from_sympy({"o": g.values()["y10"]}).to_text())
+print(sympy.latex(g.derivative("y10", "y2")), g.to_networkx().nodes(data=True))
+try:
+    g.values({"q": 1})
+except gc.GraphcError as error:
+    print(error)
+"""
+
+
+def test_output_does_not_depend_on_the_hash_seed():
+    first, second, third = (python("-c", DERIVING, PYTHONHASHSEED=s).stdout for s in "015")
+    assert len(first) > 1000
+    assert first == second == third
