@@ -118,7 +118,10 @@ class Evaluation:
         graph = self.graph
         operands = graph.operands[row]
         arguments = [self.value(operand) for operand in operands]
-        arguments.append(self.value(row))
+        own = self.value(row)
+        if isinstance(self.algebra, Numbers) and _is_undefined(own):
+            return [own] * len(operands)  # where there is no value, there is no derivative
+        arguments.append(own)
         applied = rule(graph.ops[row], len(operands), graph.settings(row))
         for switch in applied.switches:
             if isinstance(self.algebra, Numbers) and _is_zero(switch.run(self.algebra, arguments)):
@@ -281,6 +284,10 @@ class Evaluation:
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
         return self.algebra.apply("add", (old, new), {})
+
+
+def _is_undefined(value: Any) -> bool:
+    return type(value) is Undefined or (isinstance(value, float) and value != value)
 
 
 def _is_zero(value: Any) -> bool:

@@ -267,9 +267,11 @@ def load(path: str | PathLike[str]) -> Graph:
     """The graph that a file declares."""
     file = Path(path)
     try:
-        if file.stat().st_size > LARGEST_FILE:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)  # a device has no size to ask for
+        if len(content) > LARGEST_FILE:
             raise GraphcError(f"{file.name} is over {LARGEST_FILE >> 20} MB; split the graph")
-        text = file.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise GraphcError(f"{visible(str(path))} is not a text file in UTF-8") from None
     except (OSError, ValueError) as error:

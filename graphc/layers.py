@@ -763,3 +763,5 @@ def ones(shape: Any) -> Any:
 
 
 COMPOSED.update({"onehot": onehot, "zeros": zeros, "ones": ones})
+
+COMPOSED["[]"] = element  # not a word, so that no text can call it

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from . import names as naming
 from .errors import GraphcError, listing, nearest
-from .functions import FUNCTIONS, lookup
+from .functions import COMPOSED, FUNCTIONS, lookup
 from .operations import OPERATIONS
 from .shapes import Shape, broadcast
 from .value import Value
@@ -110,6 +110,11 @@ class Structure:
         if self.observer is not None:
             self.observer()
         return Value(self, self.operation(op, tuple(map(self.lift, operands)), settings))
+
+    def composed(self, name: str, *arguments: Any) -> Value:
+        """The value of a function composed of others, by name."""
+        value: Value = COMPOSED[name](*arguments)
+        return value
 
     def operation(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
@@ -400,7 +405,7 @@ def checked_number(value: Any) -> Any:
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
     if type(value).__module__.startswith("mpmath"):
         return value
-    if hasattr(value, "dtype") and getattr(value, "ndim", 0):
+    if hasattr(value, "dtype") and value.ndim:
         return checked_array(value)
     try:
         number = float(value)

@@ -70,26 +70,18 @@ class Value:
         return self.apply("pow", other, self)
 
     def __matmul__(self, other: Any) -> Value:
-        from .layers import matmul
-
-        return matmul(self, other)
+        return self.graph.composed("matmul", self, other)
 
     def __rmatmul__(self, other: Any) -> Value:
-        from .layers import matmul
-
-        return matmul(other, self)
+        return self.graph.composed("matmul", other, self)
 
     def __getitem__(self, index: Any) -> Value:
-        from .layers import element
-
-        return element(self, index)
+        return self.graph.composed("[]", self, index)
 
     @property
     def T(self) -> Value:
         """The transpose."""
-        from .layers import transpose
-
-        return transpose(self)
+        return self.graph.composed("transpose", self)
 
     @property
     def shape(self) -> tuple[int | str, ...]:
@@ -136,8 +128,8 @@ class Value:
         if self.shape and isinstance(self.shape[0], int):
             return iter([self[i] for i in range(self.shape[0])])
         raise GraphcError(
-            f"the value {self.graph.label(self.row)} is a scalar or has no known size, so it cannot be "
-            "iterated over; declare several inputs instead"
+            f"the value {self.graph.label(self.row)} is a scalar or has no known size, so it cannot "
+            "be iterated over; declare several inputs instead"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
