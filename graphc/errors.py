@@ -33,5 +33,4 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 def visible(text: str, limit: int = 60) -> str:
     """The text in quotes with control characters escaped and its length bounded."""
-    shown = text if len(text) <= limit else text[:limit] + "..."
-    return ascii(shown) if not shown.isprintable() else f"'{shown}'"
+    return repr(text if len(text) <= limit else text[:limit] + "...")

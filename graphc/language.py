@@ -1,4 +1,4 @@
-"""Text to graph: our own reader of lines and loops; formulas are read by expressions.py."""
+"""Text to graph: our own reader of lines and loops; formulas are read by syntax.py."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from . import names as naming
-from .errors import GraphcError, listing, nearest, visible
+from .errors import GraphcError, visible
 from .expressions import (
     Builder,
     Env,
-    Formula,
-    Mistake,
+    Unknown,
     declare_partial,
     family,
     given_value,
@@ -24,22 +23,24 @@ from .expressions import (
     is_range,
     mentions,
     node,
-    read_formula,
 )
 from .shapes import Shape, check_fit, checked_shape
 from .structure import Structure
+from .syntax import Mistake, Syntax, read_formula, told
 
 LONGEST_LINE = 10_000
-MOST_STATEMENTS = 2_000_000
+MOST_STEPS = 1_000_000  # statements after unrolling the loops
+MOST_ROWS = 2_000_000
+LOOKAHEAD = 100_000  # names looked at below a line that mentions an unknown one
 DEEPEST_LOOP = 8
+INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 _NAME = r"[^\W\d]\w*"
-_MEMBER = rf"({_NAME})\s*(?:\[([^\[\]=]*)\])?"
-_FOR = re.compile(rf"for\s+({_NAME})\s+in\s+(.+?)\.\.(.+?)\s*:\s*\Z")
+_MEMBER = rf"({_NAME})(?:\s*\[([^\[\]=]*)\])?"
+_FOR = re.compile(rf"for\s+({_NAME})\s+in\s")
 _PARTIAL = re.compile(rf"d\s+{_MEMBER}\s*/\s*d\s+{_MEMBER}\s*=(?!=)")
 _ASSIGN = re.compile(rf"{_MEMBER}\s*=(?!=)")
-_DECLARED = re.compile(rf"\s*,?\s*{_MEMBER}\s*")
-INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+_DECLARED = re.compile(rf"(?:\s*,)?\s*{_MEMBER}\s*")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Member:
     """A name as it is written, x or h[t-1] or x[1..9], and where."""
 
     name: str
-    index: Formula | None
+    index: Syntax | None
     column: int
 
     def names(self, env: Env) -> list[str]:
@@ -61,16 +62,42 @@ class Member:
         """The one node it stands for."""
         names = self.names(env)
         if len(names) != 1:
-            raise Mistake(f"{self.name}[...] is a whole family; name one member", self.column)
+            raise Mistake(
+                f"{self.name}[...] stands for {len(names)} nodes; name one of them", self.column
+            )
         return names[0]
+
+    def new(self, graph: Structure, env: Env) -> list[str]:
+        """The names it declares, which nobody may have yet."""
+        names = self.names(env)
+        for name in names:
+            try:
+                naming.checked(name)
+            except GraphcError as error:
+                raise Mistake(str(error), self.column) from None
+            if name in env:
+                raise Mistake(f"{name!r} is the loop variable; choose another name", self.column)
+            if name in graph.rows:
+                line = graph.lines.get(graph.rows[name])
+                where = f" on line {line}" if line else ""
+                raise Mistake(
+                    f"{name!r} is declared already{where}; choose another name for the second one",
+                    self.column,
+                )
+        return names
+
+    def rows(self, graph: Structure, env: Env) -> list[int]:
+        """The rows of the nodes it stands for."""
+        names = self.names(env)
+        for name in names:
+            if name not in graph.rows:
+                raise Unknown(name, graph, self.column, "name a node that is declared above")
+        return [graph.rows[name] for name in names]
 
     def row(self, graph: Structure, env: Env) -> int:
         """The row of the one node it stands for."""
-        name = self.one(env)
-        if name not in graph.rows:
-            hint = nearest(name, graph.rows) or f" (declared: {listing(graph.rows)})"
-            raise Mistake(f"{name!r} is not declared{hint}", self.column)
-        return graph.rows[name]
+        self.one(env)
+        return self.rows(graph, env)[0]
 
 
 @dataclass
@@ -81,88 +108,90 @@ class Statement:
     source: str
     kind: str  # input, param, output, for, partial, assign
     members: tuple[Member, ...] = ()
-    formulas: tuple[Formula, ...] = ()
+    formulas: tuple[Syntax, ...] = ()
     body: list[Statement] = field(default_factory=list)
+
+    def told(self, error: GraphcError, env: Env) -> GraphcError:
+        """The mistake as a sentence that names the line, and the node that was being declared."""
+        about = ""
+        if self.kind == "assign":
+            try:
+                about = f", node {self.members[0].one(env)!r}"
+            except GraphcError:  # the name itself is the mistake
+                about = f", node {self.members[0].name + '[...]'!r}"
+        return told(error, f"line {self.line}", about, self.source)
+
+
+Step = tuple[Statement, dict[str, int]]  # a statement, and the values of the loop variables
 
 
 def read(graph: Structure, text: str) -> None:
     """Appends what the text declares to the graph."""
     if not isinstance(text, str):
         raise GraphcError(f"a graph's text must be a string, not {type(text).__name__}")
-    statements = _blocks(_lines(text))
-    for count, (statement, env) in enumerate(_unrolled(statements)):
-        if count >= MOST_STATEMENTS:
-            raise GraphcError(f"the loops unroll to over {MOST_STATEMENTS} statements; use fewer")
+    statements = _statements(text)
+    if not statements:
+        raise GraphcError("the text declares nothing; begin with a line such as 'input x'")
+    _check_steps(statements)
+    steps = _unrolled(statements, graph)
+    for statement, env in steps:
         try:
             _carry_out(graph, statement, env)
+            if len(graph.ops) > MOST_ROWS:
+                raise Mistake(f"the graph has over {MOST_ROWS} operations by here; use fewer")
+        except Unknown as error:
+            raise statement.told(_explained(error, statement, env, steps), env) from None
         except GraphcError as error:
-            _raise_at(statement.line, statement.source, error)
+            raise statement.told(error, env) from None
 
 
-def _raise_at(line: int, source: str, error: GraphcError) -> NoReturn:
-    """The mistake as a sentence that names the line, and the node if one was being declared."""
-    column = getattr(error, "column", None)
-    place = f"line {line}" + (f", column {column + 1}" if column is not None else "")
-    target = _ASSIGN.match(source.lstrip())
-    about = f", node {target[1]!r}" if target and target[2] is None else ""
-    shown = ""
-    if getattr(error, "caret", False) and column is not None and len(source) <= 200:
-        shown = f"\n    {source}\n    {' ' * column}^"
-    raise GraphcError(f"{place}{about}: {error}{shown}") from None
+def _explained(error: Unknown, statement: Statement, env: Env, steps: Iterator[Step]) -> Mistake:
+    """What is wrong about a name that is not declared: perhaps it is declared further below."""
+    if statement.kind == "assign" and statement.members[0].one(env) == error.name:
+        return Mistake(
+            f"{error.name!r} is used in its own formula; use only nodes declared above",
+            error.column,
+        )
+    seen = 0
+    for later, values in steps:
+        try:
+            names = [name for member in later.members for name in member.names(values)]
+        except GraphcError:  # one mistake at a time
+            break
+        if later.kind in ("input", "param", "assign") and error.name in names:
+            return Mistake(
+                f"{error.name!r} is used before line {later.line} declares it; move that line up",
+                error.column,
+            )
+        seen += len(names)
+        if seen > LOOKAHEAD:
+            break
+    return error
 
 
 # Lines and blocks.
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """(number, text without comment) of the lines that say something."""
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        line = line.rstrip("\r")
-        if len(line) > LONGEST_LINE:
-            raise GraphcError(
-                f"line {number} has {len(line)} characters; at most {LONGEST_LINE} are allowed"
-            )
-        if not line.isprintable():
-            _refuse_invisible(number, line)
-        line = line.partition("#")[0].rstrip()
-        if line.strip():
-            yield number, line
-
-
-def _refuse_invisible(number: int, line: str) -> None:
-    for column, character in enumerate(line):
-        if character != "\t" and unicodedata.category(character) in INVISIBLE:
-            raise GraphcError(
-                f"line {number}, column {column + 1}: the invisible character "
-                f"U+{ord(character):04X} is not allowed; delete it"
-            )
-
-
-def _blocks(lines: Iterator[tuple[int, str]]) -> list[Statement]:
+def _statements(text: str) -> list[Statement]:
     """The statements, each loop holding its body."""
     top: list[Statement] = []
-    blocks: list[tuple[int, list[Statement]]] = [(0, top)]  # (indentation, statements) still open
+    blocks: list[tuple[int, list[Statement]]] = []  # (indentation, statements) still open
     loop: Statement | None = None  # a loop whose body must follow
-    for number, line in lines:
-        spread = line.expandtabs(8)
-        indent = len(spread) - len(spread.lstrip())
-        if loop is not None:
-            if indent <= blocks[-1][0]:
-                raise GraphcError(f"line {number}: the body of the 'for' above must be indented")
-            blocks.append((indent, loop.body))
-        else:
-            while indent < blocks[-1][0]:
-                blocks.pop()
-            if indent != blocks[-1][0]:
-                raise GraphcError(
-                    f"line {number}: unexpected indentation; only the body of a 'for' is indented"
-                )
-        if len(blocks) > DEEPEST_LOOP + 1:
-            raise GraphcError(f"line {number}: loops are nested over {DEEPEST_LOOP} deep")
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         try:
+            line = _content(line)
+            if not line or line.isspace():
+                continue
+            spread = line.expandtabs(8)
+            indent = len(spread) - len(spread.lstrip())
+            if not blocks:  # the first line; the whole text may be indented
+                blocks.append((indent, top))
+            _enter_block(blocks, indent, loop)
             statement = _statement(number, line)
         except GraphcError as error:
-            _raise_at(number, line, error)
+            target = _ASSIGN.match(line.lstrip())
+            about = f", node {target[0][:-1].rstrip()!r}" if target else ""
+            raise told(error, f"line {number}", about, line) from None
         blocks[-1][1].append(statement)
         loop = statement if statement.kind == "for" else None
     if loop is not None:
@@ -170,18 +199,47 @@ def _blocks(lines: Iterator[tuple[int, str]]) -> list[Statement]:
     return top
 
 
+def _content(line: str) -> str:
+    """The line without its comment."""
+    line = line.rstrip("\r")
+    if len(line) > LONGEST_LINE:
+        raise Mistake(
+            f"the line has {len(line)} characters, and at most {LONGEST_LINE} are allowed; split it"
+        )
+    if not line.isprintable():
+        for column, character in enumerate(line):
+            if character != "\t" and unicodedata.category(character) in INVISIBLE:
+                name = unicodedata.name(character, "")
+                raise Mistake(
+                    f"the invisible character U+{ord(character):04X}{' ' * bool(name)}{name} is "
+                    "not allowed; delete it",
+                    column,
+                )
+    return line.partition("#")[0].rstrip()
+
+
+def _enter_block(
+    blocks: list[tuple[int, list[Statement]]], indent: int, loop: Statement | None
+) -> None:
+    """Opens the body of a loop, or closes blocks, until the line's indentation fits."""
+    if loop is not None:
+        if indent <= blocks[-1][0]:
+            raise Mistake(f"the body of the 'for' on line {loop.line} must be indented; indent it")
+        blocks.append((indent, loop.body))
+    while indent < blocks[-1][0] and len(blocks) > 1:
+        blocks.pop()
+    if indent != blocks[-1][0]:
+        raise Mistake(
+            "the indentation fits no line above; indent only the body of a 'for', and all of it alike"
+        )
+    if len(blocks) > DEEPEST_LOOP + 1:
+        raise Mistake(f"loops are nested over {DEEPEST_LOOP} deep; use fewer")
+
+
 def _statement(number: int, source: str) -> Statement:
     """One line as a statement."""
     start = len(source) - len(source.lstrip())
     text = source[start:]
-    word = re.split(r"[\s:]", text, maxsplit=1)[0]
-    if word in ("input", "param", "output"):
-        return _declaration(number, source, word, start + len(word))
-    if match := _FOR.match(text):
-        bounds = tuple(read_formula(match[group], start + match.start(group)) for group in (2, 3))
-        return Statement(number, source, "for", (Member(match[1], None, start),), bounds)
-    if word == "for":
-        raise Mistake("a loop is written 'for t in 1..5:'", start)
     if match := _PARTIAL.match(text):
         members = (_member(match, 1, start), _member(match, 3, start))
         formula = read_formula(text[match.end() :], start + match.end())
@@ -189,54 +247,108 @@ def _statement(number: int, source: str) -> Statement:
     if match := _ASSIGN.match(text):
         formula = read_formula(text[match.end() :], start + match.end())
         return Statement(number, source, "assign", (_member(match, 1, start),), (formula,))
+    word = re.split(r"[\s:,\[]", text, maxsplit=1)[0]
+    if word in ("input", "param", "output"):
+        return _declaration(number, source, word, start + len(word))
+    if word == "for":
+        return _loop(number, source, start)
     raise Mistake(
-        f"cannot read {visible(text)}; a line is 'input', 'param', 'output', 'for t in 1..5:' or "
-        "'name = formula'",
+        f"cannot read {visible(text)}; a line is 'input', 'param' or 'output' with names, "
+        "'name = formula', 'for t in 1..5:' or 'd y / d x = formula'",
         start,
         caret=True,
     )
 
 
+def _loop(number: int, source: str, start: int) -> Statement:
+    """The head of a loop."""
+    match = _FOR.match(source, start)
+    low, dots, high = source[match.end() if match else start :].partition("..")
+    if not match or not dots or not high.endswith(":"):
+        raise Mistake(
+            "a loop is written 'for t in 1..5:', with its body indented on the lines below",
+            start,
+            caret=True,
+        )
+    variable = Member(match[1], None, match.start(1))
+    try:
+        naming.checked(variable.name)
+    except GraphcError as error:
+        raise Mistake(str(error), variable.column) from None
+    bounds = (
+        read_formula(low, match.end()),
+        read_formula(high[:-1], match.end() + len(low) + len(dots)),
+    )
+    return Statement(number, source, "for", (variable,), bounds)
+
+
 def _member(match: re.Match[str], group: int, start: int) -> Member:
     index = match[group + 1]
+    syntax = None
     if index is not None:
-        index = read_formula(index, start + match.start(group + 1))
-    return Member(match[group], index, start + match.start(group))
+        syntax = read_formula(index, start + match.start(group + 1), inside="index")
+    return Member(match[group], syntax, start + match.start(group))
 
 
 def _declaration(number: int, source: str, kind: str, start: int) -> Statement:
     """A line of inputs, params or outputs."""
     before, equals, after = source[start:].partition("=")
-    if not before.strip():
-        raise Mistake(f"'{kind}' needs at least one name after it, such as '{kind} x'", start)
     members: list[Member] = []
     position = 0
     while position < len(before.rstrip()):
         match = _DECLARED.match(before, position)
         if not match:
+            rest = before[position:]
             raise Mistake(
-                f"cannot read {visible(before[position:].strip())} as a name; write "
-                f"'{kind} x y', names separated by spaces",
-                start + position,
+                f"cannot read {visible(rest.strip())} as a name; write '{kind} x y', names "
+                "separated by spaces",
+                start + position + len(rest) - len(rest.lstrip()),
                 caret=True,
             )
         members.append(_member(match, 1, start))
         position = match.end()
+    if not members:
+        raise Mistake(f"a name is missing after '{kind}'; write '{kind} x'", start, caret=True)
     if not equals:
         return Statement(number, source, kind, tuple(members))
-    if kind == "output" or len(members) != 1:
-        example = f"{kind} {members[0].name} = 2" if kind != "output" else "output y"
-        raise Mistake(f"give one name per line where values are given: '{example}'", start)
+    if kind == "output":
+        raise Mistake(
+            f"an output has no value of its own; write '{members[0].name} = ...' on a line before",
+            start + len(before),
+        )
+    if len(members) != 1:
+        raise Mistake(
+            f"a value belongs to one name; write '{kind} {members[-1].name} = ...' on its own line",
+            start + len(before),
+        )
     value = read_formula(after, start + len(before) + 1)
     return Statement(number, source, kind, tuple(members), (value,))
 
 
 # Carrying out.
 
-Step = tuple[Statement, dict[str, int]]
+
+def _check_steps(statements: list[Statement]) -> None:
+    """Refuses loops that unroll too far, by counting before anything is carried out."""
+    count = 0
+    stack: list[tuple[list[Statement], Env]] = [(statements, {})]
+    while stack:
+        body, env = stack.pop()
+        for loop in body:
+            if loop.kind != "for":
+                continue
+            try:
+                values = _values(loop, env)
+                count += len(values) * len(loop.body)
+                if count > MOST_STEPS:
+                    raise Mistake(f"the loops unroll to over {MOST_STEPS} statements; use fewer")
+            except GraphcError as error:
+                raise loop.told(error, env) from None
+            if any(inner.kind == "for" for inner in loop.body):
+                stack.extend((loop.body, step) for step in _environments(loop, env))
 
 
-def _unrolled(statements: list[Statement]) -> Iterator[Step]:
+def _unrolled(statements: list[Statement], graph: Structure) -> Iterator[Step]:
     """The statements in order, loops unrolled, each with the values of the loop variables."""
     stack = [_steps(statements, [{}])]
     while stack:
@@ -246,56 +358,67 @@ def _unrolled(statements: list[Statement]) -> Iterator[Step]:
         elif step[0].kind != "for":
             yield step
         else:
-            try:
-                stack.append(_steps(step[0].body, _environments(*step)))
-            except GraphcError as error:
-                _raise_at(step[0].line, step[0].source, error)
+            loop, env = step
+            if loop.members[0].one(env) in graph.rows:
+                error = Mistake(
+                    f"the loop variable {loop.members[0].name!r} is also the name of a node; "
+                    "rename one of them",
+                    loop.members[0].column,
+                )
+                raise loop.told(error, env)
+            stack.append(_steps(loop.body, _environments(loop, env)))
 
 
 def _steps(body: list[Statement], environments: Iterable[dict[str, int]]) -> Iterator[Step]:
     return ((statement, env) for env in environments for statement in body)
 
 
-def _environments(loop: Statement, env: dict[str, int]) -> Iterable[dict[str, int]]:
+def _environments(loop: Statement, env: Env) -> Iterator[dict[str, int]]:
     """The values of the loop variables in each step of a loop."""
-    name = naming.checked(loop.members[0].name)
-    if name in env:
-        raise Mistake(f"{name!r} is the variable of an outer loop already; choose another")
+    variable = loop.members[0].one(env)
+    return ({**env, variable: value} for value in _values(loop, env))
+
+
+def _values(loop: Statement, env: Env) -> range:
+    """The values of a loop's own variable."""
+    variable = loop.members[0].one(env)
+    if variable in env:
+        raise Mistake(
+            f"{variable!r} is the variable of an outer loop already; choose another",
+            loop.members[0].column,
+        )
     first, last = (integer(bound.tree, env, bound) for bound in loop.formulas)
-    return ({**env, name: step} for step in range(first, last + 1))
+    return range(first, last + 1)
 
 
-def _carry_out(graph: Structure, statement: Statement, env: dict[str, int]) -> None:
-    clash = next((name for name in env if name in graph.rows), None)
-    if clash:
-        raise Mistake(f"the loop variable {clash!r} is also the name of a node; rename one of them")
+def _carry_out(graph: Structure, statement: Statement, env: Env) -> None:
+    members = statement.members
     if statement.kind in ("input", "param"):
         _declare(graph, statement, env)
     elif statement.kind == "output":
-        for member in statement.members:
-            for name in member.names(env):
-                row = Member(name, None, member.column).row(graph, env)
-                if row not in graph.declared_outputs:
-                    graph.declared_outputs.append(row)
+        for row in (row for member in members for row in member.rows(graph, env)):
+            if row not in graph.declared_outputs:
+                graph.declared_outputs.append(row)
     elif statement.kind == "assign":
-        row = node(graph, statement.members[0].one(env), statement.formulas[0], env)
-        graph.lines[row] = statement.line
+        members[0].one(env)
+        (name,) = members[0].new(graph, env)
+        graph.lines[node(graph, name, statement.formulas[0], env)] = statement.line
     else:
-        target, source = (member.row(graph, env) for member in statement.members)
-        formula = statement.formulas[0]
-        expression = Builder(graph, formula, env).build(formula.tree).row
+        target, source = (member.row(graph, env) for member in members)
+        expression = Builder(graph, statement.formulas[0], env).row()
         graph.lines[expression] = statement.line
         declare_partial(graph, target, source, expression)
 
 
-def _declare(graph: Structure, statement: Statement, env: dict[str, int]) -> None:
+def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     """Inputs and parameters, with a value if one is given."""
-    value: Any = given_value(statement.formulas[0]) if statement.formulas else None
+    value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
     for member in statement.members:
         shape: Shape = ()
         if member.index is not None and not _is_family(member.index, env):
-            shape, member = _shape(member.index, env), Member(member.name, None, member.column)
-        for name in member.names(env):
+            shape = _shape(member.index, env)
+            member = Member(member.name, None, member.column)
+        for name in member.new(graph, env):
             row = graph.bind(name, graph.append(statement.kind))
             graph.lines[row] = statement.line
             if shape:
@@ -305,17 +428,15 @@ def _declare(graph: Structure, statement: Statement, env: dict[str, int]) -> Non
                 graph.given[row] = value
 
 
-def _shape(index: Formula, env: Env) -> Shape:
+def _shape(index: Syntax, env: Env) -> Shape:
     """The shape that a declaration's index gives: numbers, and names of sizes."""
     parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
     return checked_shape(
-        tuple(
-            part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts
-        )
+        tuple(part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts)
     )
 
 
-def _is_family(index: Formula, env: Env) -> bool:
+def _is_family(index: Syntax, env: Env) -> bool:
     """Whether an index names members of a family: it has a range or a loop variable in it."""
     parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
     return any(is_range(part) or mentions(part, env) for part in parts)

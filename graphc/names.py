@@ -8,9 +8,9 @@ import unicodedata
 
 from .errors import GraphcError, visible
 
-RESERVED = {"input", "param", "output", "for", "pi"}
+RESERVED = {"input", "param", "output", "for", "pi", "__debug__"}
 LONGEST = 200
-_INDEXED = re.compile(r"(\w+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]\Z")
+_INDEXED = re.compile(r"(\w+)\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\]\Z")
 
 
 def indexed(base: str, indices: tuple[int, ...]) -> str:
@@ -20,26 +20,39 @@ def indexed(base: str, indices: tuple[int, ...]) -> str:
 
 def spelling(name: str) -> str:
     """The one spelling of a name: NFKC, and h[3] written h3."""
+    if name.isascii() and not name.endswith("]"):
+        return name
     name = unicodedata.normalize("NFKC", name)
     match = _INDEXED.match(name)
     if match:
-        return indexed(match[1], tuple(int(index) for index in match[2].split(",")))
+        # without int(), which refuses very long text
+        return match[1] + "_".join(i.strip().lstrip("0") or "0" for i in match[2].split(","))
     return name
+
+
+def identifier(name: str) -> str:
+    """The spelling of a name, if it is one; reserved words included."""
+    if len(name) > LONGEST:
+        raise GraphcError(
+            f"the name {visible(name, 20)} has {len(name)} characters, and at most {LONGEST} are "
+            "allowed; choose a shorter one"
+        )
+    spelt = spelling(name)
+    if not spelt.isidentifier() or len(spelt) > LONGEST:
+        raise GraphcError(
+            f"{visible(name)} is not a name: use letters, digits and _, starting with a letter"
+        )
+    if not name.isascii() and any("<super>" in unicodedata.decomposition(c) for c in name):
+        # NFKC would read x² as the name x2
+        raise GraphcError(f"{visible(name)} has a raised character; a power is written **")
+    return spelt
 
 
 def checked(name: str) -> str:
     """The spelling of a name that may be given to a node."""
     if not isinstance(name, str):
         raise GraphcError(f"a node's name must be a string, not {type(name).__name__}")
-    if len(name) > LONGEST:
-        raise GraphcError(
-            f"the name {visible(name, 20)} has {len(name)} characters; at most {LONGEST} are allowed"
-        )
-    spelt = spelling(name)
-    if not spelt.isidentifier():
-        raise GraphcError(
-            f"{visible(name)} is not a name: use letters, digits and _, starting with a letter"
-        )
+    spelt = identifier(name)
     if keyword.iskeyword(spelt) or spelt in RESERVED:
         raise GraphcError(f"the name {spelt!r} is reserved; use {spelt + '_'!r} instead")
     return spelt

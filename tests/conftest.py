@@ -1,4 +1,4 @@
-"""What every test shares: reproducible examples, a table that is put back, and two textbook graphs."""
+"""What every test shares: reproducible examples, two textbook graphs, a table that is put back."""
 
 from __future__ import annotations
 

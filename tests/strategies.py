@@ -29,7 +29,7 @@ class Case:
     def formulas(self) -> dict[str, str]:
         """{node: right-hand side} of the nodes that are not leaves, in order."""
         lines = [line.split(" = ") for line in self.text.splitlines() if " = " in line]
-        return {name: formula for name, formula in lines}
+        return dict(lines)
 
     def floats(self) -> dict[str, float]:
         return {name: float(value) for name, value in self.at.items()}

@@ -223,7 +223,7 @@ def test_hessian_by_a_hidden_node_holds_it_as_an_input():
 def test_hessian_refuses_nodes_joined_by_a_path():
     g = gc.parse("input x y\nh = x*y\no = h**2")
     for wrt in (["x", "h"], ["h", "y"]):
-        with pytest.raises(gc.GraphcError, match="'h' depends on '[xy]'"):
+        with pytest.raises(gc.GraphcError, match=r"'h' depends on '[xy]'"):
             g.hessian("o", wrt)
     with pytest.raises(gc.GraphcError, match="twice"):
         g.hessian("o", ["x", "x"])

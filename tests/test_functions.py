@@ -200,7 +200,10 @@ def test_the_derivative_in_50_digits_is_the_central_difference(probe: Probe):
 def test_symbols_give_the_same_derivative(probe: Probe):
     symbolic = probe.graph.reverse("y", form="inputs")
     for point in points(probe)[:6]:
-        at = {s: sympy.Rational(*p.as_integer_ratio()) for s, p in zip(probe.symbols, point)}
+        at = {
+            s: sympy.Rational(*p.as_integer_ratio())
+            for s, p in zip(probe.symbols, point, strict=True)
+        }
         numbers = probe.graph.reverse("y", probe.at(point))
         for name in probe.inputs:
             found = sympy.N(sympy.sympify(symbolic[name]).subs(at), 30)
@@ -457,4 +460,4 @@ def test_a_bad_declaration_is_one_sentence(bad: str):
     with pytest.raises(gc.GraphcError) as error:
         gc.declare(name, formula, **more)
     assert re.match(r"^\S.*\S$", str(error.value))  # one line
-    assert FUNCTIONS == before
+    assert before == FUNCTIONS

@@ -189,7 +189,7 @@ def test_networkx_that_is_no_graph_of_ours():
         gc.from_networkx(networkx.DiGraph([("x", "y")]))
     with pytest.raises(gc.GraphcError, match="not a name"):
         gc.from_networkx(networkx.DiGraph([("x y", "y")]))
-    with pytest.raises(gc.GraphcError, match="a -> b -> a|b -> a -> b"):
+    with pytest.raises(gc.GraphcError, match=r"a -> b -> a|b -> a -> b"):
         gc.from_networkx(networkx.DiGraph([("a", "b"), ("b", "a")]))
 
 
@@ -334,7 +334,7 @@ def test_from_sympy_on_random_graphs(case: Case):
         ({"o": "x + 1"}, "not a SymPy expression"),
         ({"o": sympy.gamma(x)}, "gamma is not in the function table"),
         ({"o": sympy.Piecewise((x, x > 0))}, "no value outside"),
-        ({"o": x * sympy.I}, "real"),
+        ({"o": x * sympy.I}, "not in the function table|real"),
         ({"o": sympy.oo * x}, "finite|not a"),
         ({"lambda": x}, "reserved"),
         ({"x": x**2}, "'x' is declared already"),

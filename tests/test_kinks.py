@@ -190,16 +190,14 @@ def test_no_kink_no_warning(formula, at):
 )
 def test_kink_error_refuses_the_point(formula, at):
     g = gc.parse(f"input {' '.join(at)}\nh = {formula}")
-    with pytest.raises(gc.GraphcError, match="node 'h'.*kink='error'"):
+    with pytest.raises(gc.GraphcError, match=r"node 'h'.*kink='error'"):
         g.reverse("h", at)
+    places = list(enumerate(at.items()))
+    batch = {name: np.array([2.0 + i, value]) for i, (name, value) in places}
     with pytest.raises(gc.GraphcError, match="kink='error'"):
-        g.reverse(
-            "h", {name: np.array([2.0 + i, value]) for i, (name, value) in enumerate(at.items())}
-        )
+        g.reverse("h", batch)
     assert g.values(at)
-    off = {
-        name: value + Fraction(i, 3) + Fraction(1, 7) for i, (name, value) in enumerate(at.items())
-    }
+    off = {name: value + Fraction(i, 3) + Fraction(1, 7) for i, (name, value) in places}
     g.reverse("h", off)
 
 
