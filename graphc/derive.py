@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import NUMBERS
 from .errors import GraphcError, NotFiniteWarning, listing
 from .evaluation import Edge
 from .exact import as_float
@@ -392,6 +391,10 @@ def all_pairs(
     hops = out_of(graph, order)
     if graph.has_tensors:
         return _tensor_pairs(request, result)
+    if result != "dict" and (request.symbolic or request.shape):
+        raise GraphcError(
+            f"result={result!r} needs one point of numbers: give at={{...}} without arrays"
+        )
     if result == "dense":
         return _dense_pairs(request, order, out)
 
@@ -459,8 +462,6 @@ def jacobian_entry(request: Request, target: int, source: int) -> Any:
 def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
     """S[i, j] = d j / d i: row j of the transpose is a combination of earlier rows."""
     graph, evaluation = request.graph, request.evaluation
-    if request.symbolic or request.shape:
-        raise GraphcError("result='dense' needs one point of numbers: give at={...} without arrays")
     size = len(order)
     place = {row: i for i, row in enumerate(order)}
     edges = {
@@ -488,13 +489,14 @@ def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
         for source, z in edges[node]:
             factor = z if exact else float(as_float(z))
             before = transposed[source, : place[node]]
-            here[: place[node]] += (
-                np.array(
-                    [NUMBERS.apply("mul", (factor, v), {}) if v else 0 for v in before], object
-                )
-                if exact
-                else factor * before
-            )
+            if exact:
+                scaled = [evaluation.times(factor, v) if v else 0 for v in before]
+                here[: place[node]] = [
+                    evaluation.add(old, new) if new else old
+                    for old, new in zip(here[: place[node]], scaled, strict=True)
+                ]
+            else:
+                here[: place[node]] += factor * before
         here[place[node]] = 1
     if exact:
         for index, value in np.ndenumerate(dense):

@@ -71,9 +71,14 @@ _INTERNAL = {
     "ratio_or_0": "write the operator /",
 }
 # composed functions whose arguments from this place on are not values but sizes, indices, ...
-_PLAIN_FROM = {"reshape": 1, "transpose": 1, "take": 1, "pad": 1, "maxpool": 1, "avgpool": 1} | dict.fromkeys(
-    ("onehot", "zeros", "ones"), 0
-)
+_PLAIN_FROM = {
+    "reshape": 1,
+    "transpose": 1,
+    "take": 1,
+    "pad": 1,
+    "maxpool": 1,
+    "avgpool": 1,
+} | dict.fromkeys(("onehot", "zeros", "ones"), 0)
 
 
 class Unknown(Mistake):

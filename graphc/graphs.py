@@ -13,6 +13,7 @@ from .errors import GraphcError, visible
 from .expressions import constant, declare_node, declare_partial, expression
 from .formula import Expression, formula_text, graph_text
 from .language import read
+from .names import spelling
 from .shapes import checked_shape
 from .structure import Structure
 from .value import Value
@@ -146,7 +147,7 @@ class Graph(Structure):
         return Node(self, self.row(name))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.rows
+        return isinstance(name, str) and spelling(name) in self.rows
 
     def __iter__(self) -> Iterator[str]:
         return iter([self.names[row] for row in self.nodes()])

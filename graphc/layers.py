@@ -7,210 +7,246 @@ their own; none has a derivative here.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import GraphcError
+from .formula import expression_text
 from .functions import COMPOSED, log, maximum, minimum
+from .given import array_from_user
 from .shapes import LETTERS, Shape, axes_of, axis_of, checked_shape, concrete, shape_text
 from .structure import Structure
 from .value import Value, is_traced
 
 # contractions that print as they were written
 NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum"}
+LONGEST_LABEL = 40
+Layer = Callable[..., Any]
 
 
-def layer(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of values whose result remembers how it was called, for display."""
-    name = function.__name__.rstrip("_")
+def layer(
+    values: int | None = 1, *, first: int = 0, parts: bool = False
+) -> Callable[[Layer], Layer]:
+    """Declares a function of values whose result remembers how it was called, for display.
 
-    @functools.wraps(function)
-    def call(*args: Any, **settings: Any) -> Any:
-        flat = [v for arg in args for v in (arg if isinstance(arg, (list, tuple)) else [arg])]
-        traced = is_traced(tuple(flat))
-        if traced is None:
-            return _on_numbers(name, call, args, settings)
-        graph = traced.graph
-        before = len(graph.ops)
-        try:
-            result = function(*[_as_value(graph, arg) for arg in args], **settings)
-        except TypeError as error:
-            raise GraphcError(f"{name}: {_plain(error)}") from None
-        if name not in NATURAL and result.row >= before:
-            graph.calls[result.row] = (name, tuple(map(_shown, args)), settings)
-        return result
+    So many arguments from the first one on (None: all) are values, the others settings; with `parts`
+    the first one is a list of values.
+    """
+    end = None if values is None else first + values
 
-    COMPOSED[name] = call
-    return call
+    def declare(function: Layer) -> Layer:
+        name = function.__name__.rstrip("_")
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **settings: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **settings)
+            except TypeError as error:
+                raise GraphcError(f"{name}: {error}") from None
+            before, operands = bound.args[:first], bound.args[first:end]
+            after = bound.args[first + len(operands) :]
+            if parts:
+                operands = _listed(name, operands[0])
+
+            def result(*given: Any) -> Value:
+                named = ([*given],) if parts else given
+                return _remembered(function, name, (*before, *named, *after), bound.kwargs)
+
+            found = is_traced(tuple(_flat(operands)))
+            if found is not None:
+                return result(*(_as_value(found.graph, operand) for operand in operands))
+            from .request import on_numbers  # a graph of constants: only plain numbers need it
+
+            return on_numbers(result, operands, {}, f"{name}(...)")
+
+        COMPOSED[name] = call
+        return call
+
+    return declare
 
 
-def _plain(error: TypeError) -> str:
-    return str(error).partition("() ")[2] or str(error)
+def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[str, Any]) -> Value:
+    """The function's result, whose row knows the call that made it."""
+    value: Value = function(*args, **settings)
+    before = max((part.row for part in _flat(args) if isinstance(part, Value)), default=-1)
+    if name not in NATURAL and value.row > before:
+        value.graph.calls[value.row] = (name, tuple(map(_shown, args)), settings)
+    return value
+
+
+def _flat(args: Sequence[Any]) -> Iterator[Any]:
+    """The arguments, with the members of lists in their place."""
+    for arg in args:
+        yield from arg if isinstance(arg, (list, tuple)) else (arg,)
+
+
+def _listed(name: str, given: Any) -> tuple[Any, ...]:
+    if not isinstance(given, (list, tuple)) or not given:
+        raise GraphcError(f"{name} takes a list of values, such as {name}([a, b])")
+    return tuple(given)
 
 
 def _shown(arg: Any) -> Any:
     if isinstance(arg, Value):
         return ("row", arg.row)
-    if isinstance(arg, (list, tuple)) and any(isinstance(a, Value) for a in arg):
-        return [_shown(a) for a in arg]
+    if isinstance(arg, list):
+        return [_shown(part) for part in arg]
     return arg
 
 
 def _as_value(graph: Structure, arg: Any) -> Any:
-    """Numbers and arrays as constants of the graph; lists of values stay lists."""
-    if isinstance(arg, np.ndarray):
-        return Value(graph, graph.constant(arg))
-    return arg
-
-
-def _on_numbers(name: str, call: Callable[..., Any], args: Any, settings: Any) -> Any:
-    """The function on plain arrays: through a graph of constants."""
-    from .request import on_numbers
-
-    return on_numbers(call, args, settings, name)
-
-
-def _value(graph: Structure, operand: Any) -> Value:
-    return operand if isinstance(operand, Value) else Value(graph, graph.lift(operand))
-
-
-def _both(a: Any, b: Any) -> tuple[Value, Value]:
-    traced = is_traced((a, b))
-    assert traced is not None
-    return _value(traced.graph, a), _value(traced.graph, b)
+    """Numbers and arrays as constants of the graph; a list of values stays a list."""
+    if isinstance(arg, Value):
+        return arg
+    if isinstance(arg, (list, tuple)):
+        if any(isinstance(part, Value) for part in arg):
+            return [_as_value(graph, part) for part in arg]
+        arg = array_from_user(arg, "a list")
+    return Value(graph, graph.constant(arg))
 
 
 def _name(value: Value) -> str:
-    return value.graph.names.get(value.row, f"the {value.graph.ops[value.row]}")
+    """What to call a value in a message: its name, or its formula if that is short."""
+    text = expression_text(value.graph, value.row)
+    return text if len(text) <= LONGEST_LABEL else f"the {value.graph.ops[value.row]}"
+
+
+def _is(*values: Value) -> str:
+    """'a is (3,) and b is (4,)'."""
+    return " and ".join(f"{_name(value)} is {shape_text(value.shape)}" for value in values)
 
 
 def contract(spec: str, *operands: Value, **sizes: Any) -> Value:
     """A contraction of values."""
-    return operands[0].graph.tensor(
-        "contract", operands, {"spec": spec, "sizes": tuple(sizes.items())}
-    )
+    settings = {"spec": spec, "sizes": tuple(sizes.items())}
+    return operands[0].graph.tensor("contract", operands, settings)
 
 
 # Linear algebra.
 
 
-@layer
-def matmul(a: Any, b: Any) -> Value:
+@layer(2)
+def matmul(a: Value, b: Value) -> Value:
     """a @ b for vectors, matrices, and stacks of matrices."""
-    a, b = _both(a, b)
     if not a.shape or not b.shape:
-        raise GraphcError("@ needs vectors or matrices; use * for scalars")
+        raise GraphcError(f"@ needs vectors or matrices, but {_is(a, b)}; use * for scalars")
     inner, first = a.shape[-1], b.shape[-2] if len(b.shape) > 1 else b.shape[0]
     if inner != first:
         raise GraphcError(
-            f"{_name(a)} @ {_name(b)}: {_name(a)} is {shape_text(a.shape)} but {_name(b)} is "
-            f"{shape_text(b.shape)}; inner sizes {inner} and {first} differ"
+            f"{_name(a)} @ {_name(b)}: {_is(a, b)}; inner sizes {inner} and {first} differ"
         )
-    stack = max(len(a.shape), len(b.shape), 2) - 2
-    lead = LETTERS[:stack]
-    left = (lead[stack - (len(a.shape) - 2) :] + "IK") if len(a.shape) > 1 else "K"
-    right = (lead[stack - (len(b.shape) - 2) :] + "KJ") if len(b.shape) > 1 else "K"
-    out = lead + ("I" if len(a.shape) > 1 else "") + ("J" if len(b.shape) > 1 else "")
-    for axis in range(-stack - 2, -2):
-        sizes = {s.shape[axis] for s in (a, b) if len(s.shape) >= -axis}
-        if len(sizes) > 1:
+    rank = max(len(a.shape), len(b.shape), 2) - 2
+    left, right = (_stack_letters(value, other, rank) for value, other in ((a, b), (b, a)))
+    rows, columns = "I" * (len(a.shape) > 1), "J" * (len(b.shape) > 1)
+    return contract(f"{left}{rows}K,{right}K{columns}->{LETTERS[:rank]}{rows}{columns}", a, b)
+
+
+def _stack_letters(value: Value, other: Value, rank: int) -> str:
+    """Letters of the axes in front of the matrices; one of size 1 is summed away: it broadcasts."""
+    letters = ""
+    for axis in range(-len(value.shape), -2):
+        size = value.shape[axis]
+        wanted = other.shape[axis] if len(other.shape) >= -axis else size
+        if size != wanted and 1 not in (size, wanted):
             raise GraphcError(
-                f"{_name(a)} @ {_name(b)}: stacks {shape_text(a.shape)} and {shape_text(b.shape)} "
-                "have different leading sizes"
+                f"{_name(value)} @ {_name(other)}: {_is(value, other)}; leading sizes {size} and "
+                f"{wanted} differ"
             )
-    return contract(f"{left},{right}->{out}", a, b)
+        place = axis + rank + 2
+        letters += LETTERS[place if size == wanted or size != 1 else place + rank]
+    return letters
 
 
-@layer
-def einsum(spec: str, *operands: Any) -> Value:
+@layer(None, first=1)
+def einsum(spec: str, *operands: Value) -> Value:
     """NumPy's einsum with letters and ->."""
     if not isinstance(spec, str) or "->" not in spec:
-        raise GraphcError("einsum takes letters with an arrow, such as 'ij,jk->ik'")
+        raise GraphcError("einsum takes letters with an arrow first, such as 'ij,jk->ik'")
     spec = spec.replace(" ", "")
     left, _, right = spec.partition("->")
-    if not (left.replace(",", "") + right).isalpha() and left.replace(",", "") + right:
+    if not set(left.replace(",", "") + right) <= set(LETTERS):
         raise GraphcError(f"einsum: {spec!r} may hold letters, commas and one arrow only")
-    if left.count(",") + 1 != len(operands):
-        raise GraphcError(
-            f"einsum: {spec!r} names {left.count(',') + 1} operands, got {len(operands)}"
-        )
+    count = left.count(",") + 1
+    if count != len(operands):
+        raise GraphcError(f"einsum: {spec!r} names {count} operands, got {len(operands)}")
     if len(set(right)) != len(right):
         raise GraphcError(f"einsum: {spec!r} repeats a letter in its result")
-    traced = is_traced(operands)
-    assert traced is not None
-    return contract(spec, *[_value(traced.graph, operand) for operand in operands])
+    return contract(spec, *operands)
 
 
-@layer
-def dot(a: Any, b: Any) -> Value:
+@layer(2)
+def dot(a: Value, b: Value) -> Value:
     """The inner product of two vectors (matrices: of all their elements)."""
-    a, b = _both(a, b)
-    letters = LETTERS[: len(a.shape)]
     if a.shape != b.shape:
-        raise GraphcError(
-            f"dot: {_name(a)} is {shape_text(a.shape)} but {_name(b)} is {shape_text(b.shape)}"
-        )
+        raise GraphcError(f"dot: {_is(a, b)}; they need one shape")
+    letters = LETTERS[: len(a.shape)]
     return contract(f"{letters},{letters}->", a, b)
 
 
-@layer
-def outer(a: Any, b: Any) -> Value:
+@layer(2)
+def outer(a: Value, b: Value) -> Value:
     """All products of elements: shape a.shape + b.shape."""
-    a, b = _both(a, b)
     left, right = LETTERS[: len(a.shape)], LETTERS[len(a.shape) : len(a.shape) + len(b.shape)]
     return contract(f"{left},{right}->{left}{right}", a, b)
 
 
-@layer
+@layer()
 def transpose(x: Value, axes: Sequence[int] | None = None) -> Value:
     """The axes reversed, or in the order given."""
     rank = len(x.shape)
-    order = list(axes) if axes is not None else list(range(rank))[::-1]
-    if sorted(axis % max(rank, 1) for axis in order) != list(range(rank)):
-        raise GraphcError(f"transpose: axes={axes} is not an order of {rank} axes")
+    order = list(range(rank))[::-1]
+    if axes is not None:
+        order = [axis_of(axis, rank, "transpose") for axis in _flat([axes])]
+        if sorted(order) != list(range(-rank, 0)):
+            raise GraphcError(f"transpose: axes={axes} is not an order of the axes; {_is(x)}")
     letters = LETTERS[:rank]
     return contract(f"{letters}->{''.join(letters[axis] for axis in order)}", x)
 
 
-@layer
+@layer()
 def trace(x: Value) -> Value:
     """The sum of the diagonal."""
     if len(x.shape) != 2 or x.shape[0] != x.shape[1]:
-        raise GraphcError(f"trace needs a square matrix, but {_name(x)} is {shape_text(x.shape)}")
+        raise GraphcError(f"trace needs a square matrix, but {_is(x)}")
     return contract("aa->", x)
 
 
-@layer
+@layer()
 def diag(x: Value) -> Value:
     """The diagonal of a matrix, or the matrix with this diagonal."""
     if len(x.shape) == 1:
         return contract("a->aa", x)
     if len(x.shape) != 2 or x.shape[0] != x.shape[1]:
-        raise GraphcError(
-            f"diag needs a vector or a square matrix, but {_name(x)} is {shape_text(x.shape)}"
-        )
+        raise GraphcError(f"diag needs a vector or a square matrix, but {_is(x)}")
     return contract("aa->a", x)
 
 
-def _matrix_function(name: str) -> Callable[..., Any]:
-    def function(x: Value) -> Value:
-        return x.graph.tensor(name, (x,), {})
-
-    function.__name__ = name
-    function.__doc__ = f"The {name} of a square matrix."
-    return layer(function)
+@layer()
+def inv(x: Value) -> Value:
+    """The inverse of a square matrix."""
+    return x.graph.tensor("inv", (x,), {})
 
 
-inv, det, logdet = (_matrix_function(name) for name in ("inv", "det", "logdet"))
+@layer()
+def det(x: Value) -> Value:
+    """The determinant of a square matrix."""
+    return x.graph.tensor("det", (x,), {})
 
 
-@layer
-def solve(a: Any, b: Any) -> Value:
+@layer()
+def logdet(x: Value) -> Value:
+    """The logarithm of a positive determinant."""
+    return x.graph.tensor("logdet", (x,), {})
+
+
+@layer(2)
+def solve(a: Value, b: Value) -> Value:
     """The x with a @ x = b."""
-    a, b = _both(a, b)
     return a.graph.tensor("solve", (a, b), {})
 
 
@@ -219,97 +255,97 @@ def solve(a: Any, b: Any) -> Value:
 
 def _kept(x: Value, reduced: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     """The reduced value, with axes of size 1 where it was reduced if asked for."""
-    if not keepdims:
+    if not keepdims or not axes:
         return reduced
-    rank = len(x.shape)
-    gone = {axis % rank for axis in axes}
-    letters = LETTERS[:rank]
-    kept = "".join(letters[i] for i in range(rank) if i not in gone)
-    return contract(f"{kept}->{letters}", reduced, **{letters[i]: 1 for i in sorted(gone)})
+    letters = LETTERS[: len(x.shape)]
+    gone = "".join(letters[axis] for axis in axes)
+    kept = "".join(letter for letter in letters if letter not in gone)
+    return contract(f"{kept}->{letters}", reduced, **dict.fromkeys(gone, 1))
 
 
-def _several_or_axes(name: str, terms: tuple[Any, ...], axis: Any) -> tuple[Value, tuple[int, ...]]:
-    if len(terms) == 1 and isinstance(terms[0], (list, tuple)):
+def _terms(name: str, terms: tuple[Any, ...], axis: Any, keepdims: bool) -> tuple[Value, ...]:
+    """One array to reduce, or several values, which have no axis between them."""
+    if len(terms) == 1 and isinstance(terms[0], list):
         terms = tuple(terms[0])
     if not terms:
         raise GraphcError(f"{name} of nothing: give it at least one term")
-    x = terms[0] if len(terms) == 1 else stack(list(terms))
-    return x, axes_of(axis, len(x.shape), name)
+    if len(terms) > 1 and (axis is not None or keepdims):
+        raise GraphcError(f"{name} of several values has no axis; stack([a, b]) makes one of them")
+    return terms
+
+
+def _array(name: str, terms: tuple[Any, ...], axis: Any, keepdims: bool) -> Value:
+    """The one array to reduce; several scalars are its elements."""
+    terms = _terms(name, terms, axis, keepdims)
+    if len(terms) > 1 and any(term.shape for term in terms):
+        raise GraphcError(f"{name} takes one array or several scalars, but {_is(*terms)}")
+    found: Value = terms[0] if len(terms) == 1 else stack(list(terms))
+    return found
+
+
+def _nonempty(name: str, x: Value, axes: tuple[int, ...]) -> None:
+    if any(x.shape[axis] == 0 for axis in axes):
+        raise GraphcError(f"{name} of nothing: {_is(x)}")
 
 
 def _sum(x: Value, axes: tuple[int, ...]) -> Value:
     letters = LETTERS[: len(x.shape)]
-    gone = {axis % max(len(letters), 1) for axis in axes}
-    kept = "".join(letter for i, letter in enumerate(letters) if i not in gone)
+    gone = {letters[axis] for axis in axes}
+    kept = "".join(letter for letter in letters if letter not in gone)
     return contract(f"{letters}->{kept}", x)
 
 
-@layer
+@layer(None)
 def sum_(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
-    """The sum over all elements, over axes, or of several scalars."""
-    terms = tuple(terms[0]) if len(terms) == 1 and isinstance(terms[0], (list, tuple)) else terms
-    if len(terms) != 1:
-        if not terms:
-            raise GraphcError("sum of nothing: give it at least one term")
-        return functools.reduce(lambda a, b: a + b, terms)
-    x = terms[0]
-    if not x.shape:
-        return x if axis is None else _sum(x, axes_of(axis, 0, "sum"))
+    """The sum over all elements, over axes, or of several values."""
+    x, *others = _terms("sum", terms, axis, keepdims)
+    if others:
+        return functools.reduce(lambda a, b: a + b, others, x)
     axes = axes_of(axis, len(x.shape), "sum")
-    return _kept(x, _sum(x, axes), axes, keepdims)
+    return _kept(x, _sum(x, axes), axes, keepdims) if axes else x
 
 
 def _count(x: Value, axes: tuple[int, ...]) -> Any:
     """The number of elements a reduction runs over: a number, or a value if sizes are named."""
-    sizes = [x.shape[axis] for axis in axes]
-    known = math.prod(size for size in sizes if isinstance(size, int))
-    total: Any = known
-    for size in sizes:
-        if not isinstance(size, int):
-            value = Value(x.graph, x.graph.append("size", size=size))
-            total = value if isinstance(total, int) and total == 1 else value * total
+    total: Any = math.prod(size for axis in axes if isinstance(size := x.shape[axis], int))
+    for axis in axes:
+        if isinstance(x.shape[axis], str):
+            size = Value(x.graph, x.graph.append("size", size=x.shape[axis]))
+            total = size if isinstance(total, int) and total == 1 else size * total
     return total
 
 
-@layer
+@layer(None)
 def mean(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
-    """The mean over all elements, over axes, or of several scalars."""
-    terms = tuple(terms[0]) if len(terms) == 1 and isinstance(terms[0], (list, tuple)) else terms
-    if len(terms) != 1:
-        return sum_(*terms) / len(terms)
-    x = terms[0]
+    """The mean over all elements, over axes, or of several values."""
+    x, *others = _terms("mean", terms, axis, keepdims)
+    if others:
+        return functools.reduce(lambda a, b: a + b, others, x) / (1 + len(others))
     axes = axes_of(axis, len(x.shape), "mean")
-    count = _count(x, axes)
-    if isinstance(count, int) and count == 0:
-        raise GraphcError(f"mean of nothing: {_name(x)} is {shape_text(x.shape)}")
-    return _kept(x, _sum(x, axes), axes, keepdims) / count
+    _nonempty("mean", x, axes)
+    return _kept(x, _sum(x, axes), axes, keepdims) / _count(x, axes) if axes else x
 
 
-@layer
-def var(x: Value, *, axis: Any = None, keepdims: bool = False) -> Value:
-    """The mean squared distance from the mean."""
+@layer(None)
+def var(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
+    """The mean squared distance from the mean, over all elements, over axes, or of scalars."""
+    x = _array("var", terms, axis, keepdims)
     centred = x - mean(x, axis=axis, keepdims=True)
-    return mean(centred**2, axis=axis, keepdims=keepdims)
+    spread: Value = mean(centred**2, axis=axis, keepdims=keepdims)
+    return spread
 
 
-@layer
+@layer(None)
 def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
-    """The product over all elements, over one axis, or of several scalars."""
-    terms = tuple(terms[0]) if len(terms) == 1 and isinstance(terms[0], (list, tuple)) else terms
-    if len(terms) != 1:
-        return functools.reduce(lambda a, b: a * b, terms)
-    x = terms[0]
-    if not x.shape:
-        return x
-    axes = axes_of(axis, len(x.shape), "prod")
-    result = x
+    """The product over all elements, over axes, or of several values."""
+    x, *others = _terms("prod", terms, axis, keepdims)
+    result = functools.reduce(lambda a, b: a * b, others, x)
+    axes = () if others else axes_of(axis, len(x.shape), "prod")
+    _nonempty("prod", x, axes)
     for place in axes:  # counted from the end, an axis stays where it is when earlier ones go
         size = concrete((result.shape[place],), "prod")[0]
-        if size == 0:
-            raise GraphcError(f"prod of nothing: {_name(x)} is {shape_text(x.shape)}")
-        result = functools.reduce(
-            lambda a, b: a * b, [_pick(result, place, i) for i in range(size)]
-        )
+        picked = [_pick(result, place, i) for i in range(size)]
+        result = functools.reduce(lambda a, b: a * b, picked)
     return _kept(x, result, axes, keepdims)
 
 
@@ -317,161 +353,198 @@ def _pick(x: Value, axis: int, index: Any) -> Value:
     return x.graph.tensor("gather", (x,), {"axis": axis, "index": index, "size": x.shape[axis]})
 
 
-def _extreme(name: str, sign: int) -> Callable[..., Any]:
-    def reduce_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
-        extra = {} if kink is None else {"kink": kink}
-        if len(terms) > 1:
-            return (maximum if sign > 0 else minimum)(*terms, **extra)
-        x, axes = _several_or_axes(name, terms, axis)
-        if not x.shape:
-            return x
-        if kink not in (None, "share", "error"):
-            raise GraphcError(f"{name} over axes: kink={kink!r} must be 'share' or 'error'")
-        inner = x if sign > 0 else -x
-        found = x.graph.tensor("largest", (inner,), {"axes": axes, **extra})
-        return _kept(x, found if sign > 0 else -found, axes, keepdims)
-
-    reduce_.__name__ = name
-    reduce_.__doc__ = f"The {name} over all elements, over axes, or of several values."
-    return layer(reduce_)
+def _largest(name: str, terms: Any, axis: Any, keepdims: bool, kink: Any, sign: int) -> Value:
+    """The largest element, or with sign -1 the smallest."""
+    settings = {} if kink is None else {"kink": kink}
+    x, *others = _terms(name, terms, axis, keepdims)
+    if others:
+        chosen: Value = (maximum if sign > 0 else minimum)(x, *others, **settings)
+        return chosen
+    axes = axes_of(axis, len(x.shape), name)
+    if not axes:
+        return x
+    if kink not in (None, "share", "error"):
+        raise GraphcError(f"{name} over axes: kink={kink!r} must be 'share' or 'error'")
+    _nonempty(name, x, axes)
+    found = x.graph.tensor("largest", (x if sign > 0 else -x,), {"axes": axes, **settings})
+    return _kept(x, found if sign > 0 else -found, axes, keepdims)
 
 
-max_, min_ = _extreme("max", 1), _extreme("min", -1)
+@layer(None)
+def max_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
+    """The largest element over all, over axes, or of several values element by element."""
+    return _largest("max", terms, axis, keepdims, kink, 1)
 
 
-def _reduction(name: str, doc: str) -> Callable[..., Any]:
-    def function(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
-        x, axes = _several_or_axes(name, terms, axis)
-        if not x.shape:
-            return abs(x) if name == "norm" else x
-        found = x.graph.tensor(name, (x,), {"axes": axes})
-        return _kept(x, found, axes, keepdims)
-
-    function.__name__, function.__doc__ = name, doc
-    return layer(function)
+@layer(None)
+def min_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
+    """The smallest element over all, over axes, or of several values element by element."""
+    return _largest("min", terms, axis, keepdims, kink, -1)
 
 
-norm = _reduction("norm", "The square root of the sum of squares; its slope at 0 is 0.")
-logsumexp = _reduction("logsumexp", "log(sum(exp(x))), computed without overflow.")
+@layer(None)
+def norm(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
+    """The square root of the sum of squares; its slope at 0 is 0."""
+    x = _array("norm", terms, axis, keepdims)
+    axes = axes_of(axis, len(x.shape), "norm")
+    if not axes:
+        return abs(x)
+    return _kept(x, x.graph.tensor("norm", (x,), {"axes": axes}), axes, keepdims)
 
 
-@layer
+@layer(None)
+def logsumexp(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
+    """log(sum(exp(x))), computed without overflow."""
+    x = _array("logsumexp", terms, axis, keepdims)
+    axes = axes_of(axis, len(x.shape), "logsumexp")
+    if not axes:
+        return x
+    _nonempty("logsumexp", x, axes)
+    return _kept(x, x.graph.tensor("logsumexp", (x,), {"axes": axes}), axes, keepdims)
+
+
+@layer()
 def softmax(x: Value, *, axis: int = -1) -> Value:
     """exp(x) / sum(exp(x)) along an axis."""
-    if not x.shape:
-        raise GraphcError("softmax needs a vector; a scalar's softmax is 1")
-    return x.graph.tensor("softmax", (x,), {"axes": (axis_of(axis, len(x.shape), "softmax"),)})
+    axes = (axis_of(axis, len(x.shape), "softmax"),)
+    _nonempty("softmax", x, axes)
+    return x.graph.tensor("softmax", (x,), {"axes": axes})
 
 
-@layer
+@layer()
 def log_softmax(x: Value, *, axis: int = -1) -> Value:
     """log(softmax(x)), computed without underflow."""
+    axis = axis_of(axis, len(x.shape), "log_softmax")
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 
 # Losses.
 
 
-@layer
-def cross_entropy(p: Any, y: Any) -> Value:
+def _checked_distribution(name: str, p: Value, y: Value) -> None:
+    if p.shape[-1:] != y.shape[-1:] or not p.shape:
+        raise GraphcError(f"{name}: {_is(p, y)}; both need the same last axis, one entry per class")
+
+
+@layer(2)
+def cross_entropy(p: Value, y: Value) -> Value:
     """-sum(y * log(p)) over the last axis; y is a distribution."""
-    p, y = _both(p, y)
+    _checked_distribution("cross_entropy", p, y)
     return -sum_(y * log(p), axis=-1)
 
 
-@layer
-def softmax_cross_entropy(z: Any, y: Any) -> Value:
+@layer(2)
+def softmax_cross_entropy(z: Value, y: Value) -> Value:
     """The cross-entropy of softmax(z), computed without overflow."""
-    z, y = _both(z, y)
+    _checked_distribution("softmax_cross_entropy", z, y)
     return -sum_(y * log_softmax(z), axis=-1)
 
 
 # Shapes and selections.
 
 
-@layer
+@layer()
 def reshape(x: Value, shape: Any) -> Value:
     """The same elements in another shape; one size may be -1."""
-    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    sizes = [size for size in x.shape]
-    if -1 in wanted:
-        rest = [size for size in wanted if size != -1]
-        left = list(sizes)
-        for size in list(rest):
-            if not isinstance(size, int) and size in left:
-                left.remove(size)
-                rest.remove(size)
-        known = math.prod(concrete(left, "reshape"))
-        other = math.prod(concrete(rest, "reshape"))
-        if not other or known % other:
-            raise GraphcError(f"reshape: {shape_text(x.shape)} does not fit {shape_text(wanted)}")
-        wanted = tuple(known // other if size == -1 else size for size in wanted)
+    wanted = tuple(_flat([shape]))
+    if wanted.count(-1) == 1:
+        wanted = _filled(x, wanted)
     wanted = checked_shape(wanted)
     if _volume(wanted) != _volume(x.shape):
-        raise GraphcError(
-            f"reshape: {_name(x)} is {shape_text(x.shape)}, which does not fit {shape_text(wanted)}"
-        )
+        raise GraphcError(f"reshape: {_is(x)}, which does not fit {shape_text(wanted)}")
     return x.graph.tensor("reshape", (x,), {"shape": wanted})
 
 
-def _volume(shape: Shape) -> Any:
-    return math.prod(s for s in shape if isinstance(s, int)), sorted(
-        s for s in shape if isinstance(s, str)
-    )
+def _filled(x: Value, wanted: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The wanted shape with the size that fits in place of -1: what the others leave over."""
+    (number, names), (rest, gone) = _volume(x.shape), _volume([s for s in wanted if s != -1])
+    for name in gone:
+        if name in names:
+            names.remove(name)
+    if len(names) > 1 or (names and number != rest) or not rest or number % rest:
+        raise GraphcError(f"reshape: {_is(x)}, which does not fit {shape_text(wanted)}")
+    missing = names[0] if names else number // rest
+    return tuple(missing if size == -1 else size for size in wanted)
+
+
+def _volume(shape: Sequence[Any]) -> tuple[int, list[str]]:
+    """The product of the known sizes, and the named ones."""
+    known = math.prod(size for size in shape if isinstance(size, int))
+    return known, sorted(size for size in shape if isinstance(size, str))
 
 
 def element(x: Value, index: Any) -> Value:
-    """x[...] with numbers, slices, lists of numbers, None and ..., as in NumPy."""
-    if not x.shape and index != ():
+    """x[...] with numbers, slices, a list of numbers, None and ..., as in NumPy."""
+    given = tuple(map(_plain_index, index if isinstance(index, tuple) else (index,)))
+    if not x.shape and given:
         raise GraphcError(f"{_name(x)} is a scalar and has no elements")
-    parts = list(index) if isinstance(index, tuple) else [index]
-    explicit = sum(part is not None and part is not Ellipsis for part in parts)
-    if explicit > len(x.shape):
-        raise GraphcError(f"{_name(x)} is {shape_text(x.shape)}: too many indices")
-    if Ellipsis in parts:
-        at = parts.index(Ellipsis)
-        parts[at : at + 1] = [slice(None)] * (len(x.shape) - explicit)
-    parts += [slice(None)] * (len(x.shape) - sum(part is not None for part in parts))
+    parts = _full_index(x, given)
     result, axis = x, -len(x.shape)
-    for part in [part for part in parts if part is not None]:
-        if part != slice(None):
-            result = _pick(result, axis, _index(part, result.shape[axis], x))
-        axis += 1
-    result = _with_new_axes(result, parts)
+    for part in parts:
+        if part is not None:
+            if part != slice(None):
+                result = _pick(result, axis, _places(part, result.shape[axis], x))
+            axis += 1
+    if None in parts:
+        result = _with_new_axes(result, parts)
     if result is not x:
-        x.graph.calls[result.row] = ("[]", (("row", x.row), index), {})
+        x.graph.calls[result.row] = ("[]", (("row", x.row), given), {})
     return result
 
 
+def _plain_index(part: Any) -> Any:
+    """One part of an index with Python's own numbers and lists."""
+    if isinstance(part, (np.ndarray, np.integer)):
+        return part.tolist()
+    return list(part) if isinstance(part, tuple) else part
+
+
+def _full_index(x: Value, given: tuple[Any, ...]) -> list[Any]:
+    """One part per axis, and None for each new one."""
+    explicit = sum(part is not None and part is not Ellipsis for part in given)
+    if explicit > len(x.shape):
+        raise GraphcError(f"{_is(x)}: {explicit} indices are too many for {len(x.shape)} axes")
+    whole = [slice(None)] * (len(x.shape) - explicit)
+    parts: list[Any] = []
+    for part in given:
+        parts += whole if part is Ellipsis else [part]
+    if Ellipsis not in given:
+        parts += whole
+    lists = sum(isinstance(part, list) for part in parts)
+    if lists > 1 or given.count(Ellipsis) > 1:
+        raise GraphcError(
+            f"{_name(x)}[...] takes one list of places and one '...' at most; take them one by one"
+        )
+    return parts
+
+
 def _with_new_axes(x: Value, parts: list[Any]) -> Value:
-    if None not in parts:
-        return x
+    """The picked value with an axis of size 1 for each None."""
     letters = iter(LETTERS)
     source, out, sizes = "", "", {}
     for part in parts:
+        rank = np.ndim(part) if isinstance(part, (int, list)) else 1
+        fresh = "".join(next(letters) for _ in range(rank))
+        out += fresh
         if part is None:
-            fresh = next(letters)
-            out, sizes[fresh] = out + fresh, 1
-        elif not isinstance(part, int):
-            fresh = next(letters)
-            source, out = source + fresh, out + fresh
+            sizes[fresh] = 1
+        else:
+            source += fresh
     return contract(f"{source}->{out}", x, **sizes)
 
 
-def _index(part: Any, size: Any, x: Value) -> Any:
-    """The places along an axis that an index names: a number, or a tuple of numbers."""
-    known = concrete((size,), f"indexing {_name(x)}")[0]
+def _places(part: Any, size: Any, x: Value) -> Any:
+    """The places along an axis that an index names: a number, or nested tuples of numbers."""
+    known = concrete((size,), f"indexing {_name(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
         return tuple(range(known)[part])
-    places = np.asarray(part)
+    places = np.asarray(part if part != [] else range(0))
     if places.dtype.kind not in "iu":
         raise GraphcError(
             f"{_name(x)}[{part!r}]: an index is a number, a slice or a list of numbers"
         )
     if places.size and (places.min() < -known or places.max() >= known):
-        raise GraphcError(
-            f"{_name(x)} is {shape_text(x.shape)}: the index {part} is out of range for size {known}"
-        )
+        raise GraphcError(f"{_is(x)}: the index {part} is out of range for size {known}")
     return _nested(np.where(places < 0, places + known, places))
 
 
@@ -479,94 +552,77 @@ def _nested(array: Any) -> Any:
     return int(array) if np.ndim(array) == 0 else tuple(_nested(part) for part in array)
 
 
-@layer
+@layer()
 def take(x: Value, i: Any, *, axis: int = 0) -> Value:
     """The elements at the places i along an axis."""
     place = axis_of(axis, len(x.shape), "take")
-    return _pick(x, place, _index(i, x.shape[place], x))
+    return _pick(x, place, _places(_plain_index(i), x.shape[place], x))
 
 
-@layer
-def concat(parts: Sequence[Any], *, axis: int = 0) -> Value:
+def _placed(x: Value, axis: int, before: int, total: int) -> Value:
+    """The value with zeros around it along an axis."""
+    size = concrete((x.shape[axis],), "joining or padding")[0]
+    index = tuple(range(before, before + size))
+    return x.graph.tensor("scatter", (x,), {"axis": axis, "index": index, "size": total})
+
+
+@layer(parts=True)
+def concat(values: list[Value], *, axis: int = 0) -> Value:
     """Arrays joined along an axis."""
-    values = _values(parts, "concat")
-    place = axis_of(axis, len(values[0].shape), "concat")
-    for value in values:
-        here, first = value.shape, values[0].shape
-        if len(here) != len(first) or any(
-            a != b
-            for i, (a, b) in enumerate(zip(here, first, strict=True))
-            if i - len(here) != place
+    first, *others = values
+    rank = len(first.shape)
+    place = axis_of(axis, rank, "concat")
+    for other in others:
+        if len(other.shape) != rank or any(
+            first.shape[i] != other.shape[i] for i in range(-rank, 0) if i != place
         ):
-            raise GraphcError(
-                f"concat: {_name(values[0])} is {shape_text(first)} but {_name(value)} is "
-                f"{shape_text(here)}; they may differ along axis {axis} only"
-            )
+            raise GraphcError(f"concat: {_is(first, other)}; they may differ along axis {axis} only")
     sizes = concrete([value.shape[place] for value in values], "concat")
-    total, offset, result = sum(sizes), 0, None
-    for value, size in zip(values, sizes, strict=True):
-        index = tuple(range(offset, offset + size))
-        part = value.graph.tensor(
-            "scatter", (value,), {"axis": place, "index": index, "size": total}
-        )
-        result, offset = part if result is None else result + part, offset + size
-    assert result is not None
-    return result
+    ends = np.cumsum(sizes).tolist()
+    placed = [
+        _placed(value, place, end - size, ends[-1])
+        for value, size, end in zip(values, sizes, ends, strict=True)
+    ]
+    return functools.reduce(lambda a, b: a + b, placed) if others else first
 
 
-def _values(parts: Any, name: str) -> list[Value]:
-    if not isinstance(parts, (list, tuple)) or not parts:
-        raise GraphcError(f"{name} takes a list of values, such as {name}([a, b])")
-    traced = is_traced(tuple(parts))
-    assert traced is not None
-    return [_value(traced.graph, part) for part in parts]
-
-
-@layer
-def stack(parts: Sequence[Any], *, axis: int = 0) -> Value:
+@layer(parts=True)
+def stack(values: list[Value], *, axis: int = 0) -> Value:
     """Arrays of one shape along a new axis."""
-    values = _values(parts, "stack")
     rank = len(values[0].shape)
     for value in values:
         if value.shape != values[0].shape:
-            raise GraphcError(
-                f"stack: {_name(values[0])} is {shape_text(values[0].shape)} but {_name(value)} is "
-                f"{shape_text(value.shape)}"
-            )
+            raise GraphcError(f"stack: {_is(values[0], value)}; they need one shape")
     place = axis_of(axis, rank + 1, "stack")
     letters = LETTERS[:rank]
     at = place + rank + 1
-    widened = [
-        contract(f"{letters}->{letters[:at]}Z{letters[at:]}", value, Z=1) for value in values
-    ]
-    return concat(widened, axis=place) if len(widened) > 1 else widened[0]
+    spec = f"{letters}->{letters[:at]}Z{letters[at:]}"
+    joined: Value = concat([contract(spec, value, Z=1) for value in values], axis=place)
+    return joined
 
 
-@layer
+@layer()
 def pad(x: Value, widths: Any) -> Value:
-    """Zeros around an array: ((before, after), ...) per axis."""
+    """Zeros around an array: ((before, after), ...) per axis, or one pair or number for all."""
+    rank = len(x.shape)
     given = np.asarray(widths)
-    if given.ndim == 0:
-        given = np.full((len(x.shape), 2), int(given))
-    if given.shape != (len(x.shape), 2) or given.dtype.kind not in "iu" or given.min() < 0:
-        raise GraphcError(
-            f"pad: {_name(x)} is {shape_text(x.shape)}; give one (before, after) pair per axis"
-        )
+    if given.dtype.kind not in "iu" or given.shape not in ((), (2,), (1, 2), (rank, 2)):
+        raise GraphcError(f"pad: {_is(x)}; give one (before, after) pair per axis, not {widths!r}")
+    if given.min() < 0:
+        raise GraphcError(f"pad: {_is(x)}; the widths {widths!r} must be 0 or more")
     result = x
-    for axis, (before, after) in enumerate(given.tolist()):
+    for axis, (before, after) in enumerate(np.broadcast_to(given, (rank, 2)).tolist(), start=-rank):
         if before or after:
-            place = axis - len(x.shape)
-            size = concrete((x.shape[place],), "pad")[0]
-            index = tuple(range(before, before + size))
-            setting = {"axis": place, "index": index, "size": before + size + after}
-            result = x.graph.tensor("scatter", (result,), setting)
+            size = concrete((x.shape[axis],), "pad")[0]
+            result = _placed(result, axis, before, before + size + after)
     return result
 
 
 # Windows.
 
 
-def _pairs(value: Any, count: int, name: str) -> tuple[int, ...]:
+def _each(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """One whole number per axis."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
     if len(given) != count or any(isinstance(v, bool) or not isinstance(v, int) for v in given):
         raise GraphcError(f"{name}={value!r}: give a whole number or {count} of them")
@@ -576,167 +632,172 @@ def _pairs(value: Any, count: int, name: str) -> tuple[int, ...]:
 def window_index(size: int, width: int, stride: int, padding: int, dilation: int) -> Any:
     """The places of each window along an axis, as (windows, width); -1 is padding."""
     reach = dilation * (width - 1) + 1
-    count = (size + 2 * padding - reach) // stride + 1
-    if count < 1 or stride < 1 or dilation < 1 or padding < 0:
+    if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < reach:
         raise GraphcError(
             f"a window of {reach} with stride {stride} and padding {padding} does not fit size {size}"
         )
+    count = (size + 2 * padding - reach) // stride + 1
     starts = np.arange(count)[:, None] * stride - padding + np.arange(width)[None, :] * dilation
     return _nested(np.where((starts < 0) | (starts >= size), -1, starts))
 
 
-def _windows(x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any) -> Value:
-    """The windows over the trailing axes: each such axis becomes (windows, width)."""
+def _window_indices(
+    x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any = 1
+) -> list[Any]:
+    """The places of the windows along each of the trailing axes."""
     count = len(widths)
-    strides, paddings = _pairs(stride, count, "stride"), _pairs(padding, count, "padding")
-    dilations = _pairs(dilation, count, "dilation")
+    each = [
+        _each(value, count, name)
+        for value, name in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
+    ]
+    sizes = concrete(x.shape[len(x.shape) - count :], "a window")
+    return [window_index(*numbers) for numbers in zip(sizes, widths, *each, strict=True)]
+
+
+def _windows(x: Value, indices: Sequence[Any]) -> Value:
+    """The windows over the trailing axes: each such axis becomes (windows, width)."""
     result = x
-    for number in range(count):
-        axis = number - count  # axes already split stand in front and do not move it
-        size = concrete((result.shape[axis],), "a window")[0]
-        index = window_index(
-            size, widths[number], strides[number], paddings[number], dilations[number]
-        )
-        result = result.graph.tensor(
-            "gather", (result,), {"axis": axis, "index": index, "size": size}
-        )
+    for axis, index in enumerate(indices, start=-len(indices)):
+        result = _pick(result, axis, index)  # axes already split stand in front of this one
     return result
 
 
-def _convolve(
-    rank: int, name: str, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, flip: bool
-) -> Value:
-    x, w = _both(x, w)
+def _layout(rank: int, name: str, x: Value, w: Value, channels: int) -> tuple[str, str, str]:
+    """Letters of the batch, of space and of the kernel; `channels`: the kernel's axis of the input's.
+
+    Without channels there is no batch either.
+    """
     bare = len(w.shape) == rank
-    if len(w.shape) not in (rank, rank + 2) or len(x.shape) not in (
-        (rank,) if bare else (rank + 1, rank + 2)
-    ):
+    fits = len(x.shape) == rank if bare else len(x.shape) in (rank + 1, rank + 2)
+    if not fits or len(w.shape) not in (rank, rank + 2):
+        kernel = "(in, out, " if channels == 0 else "(out, in, "
         raise GraphcError(
-            f"{name}: {_name(x)} is {shape_text(x.shape)} and {_name(w)} is {shape_text(w.shape)}; give "
-            f"(batch, channels, {'H, W' if rank == 2 else 'T'}) with a kernel (out, in, "
-            f"{'kh, kw' if rank == 2 else 'k'}), or both without channels"
+            f"{name}: {_is(x, w)}; give (batch, channels, {', '.join('HW'[-rank:])}) with a kernel "
+            f"{kernel}{', '.join(('kh', 'kw')[-rank:])}), or both without channels"
         )
-    if not bare and x.shape[-rank - 1] != w.shape[1]:
+    if not bare and x.shape[-rank - 1] != w.shape[channels]:
         raise GraphcError(
-            f"{name}: {_name(x)} is {shape_text(x.shape)} with {x.shape[-rank - 1]} channels, but "
-            f"{_name(w)} is {shape_text(w.shape)} and takes {w.shape[1]}"
+            f"{name}: {_is(x, w)}; the input has {x.shape[-rank - 1]} channels but the kernel takes "
+            f"{w.shape[channels]}"
         )
+    return "n" * (len(x.shape) - rank - 1), "HV"[:rank], "hv"[:rank]
+
+
+def _convolve(
+    rank: int, name: str, x: Value, w: Value, stride: Any, padding: Any, dilation: Any, flip: bool
+) -> Value:
+    batch, space, kernel = _layout(rank, name, x, w, channels=1)
     widths = concrete(w.shape[-rank:], name)
     if flip:
         for axis in range(-rank, 0):
             w = _pick(w, axis, tuple(range(widths[axis]))[::-1])
-    windows = _windows(x, widths, stride, padding, dilation)
-    spatial, kernel = "HVD"[:rank], "hvd"[:rank]
-    split = "".join(a + b for a, b in zip(spatial, kernel, strict=True))
-    if bare:
-        return contract(f"{split},{kernel}->{spatial}", windows, w)
-    batch = "n" * (len(x.shape) - rank - 1)
-    return contract(f"{batch}c{split},oc{kernel}->{batch}o{spatial}", windows, w)
+    windows = _windows(x, _window_indices(x, widths, stride, padding, dilation))
+    split = "".join(map("".join, zip(space, kernel, strict=True)))
+    if len(w.shape) == rank:
+        return contract(f"{split},{kernel}->{space}", windows, w)
+    return contract(f"{batch}c{split},oc{kernel}->{batch}o{space}", windows, w)
 
 
-@layer
+@layer(2)
 def conv1d(
-    x: Any, w: Any, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1, flip: bool = False
+    x: Value, w: Value, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1, flip: bool = False
 ) -> Value:
     """Cross-correlation over one axis; flip=True for convolution."""
     return _convolve(1, "conv1d", x, w, stride, padding, dilation, flip)
 
 
-@layer
+@layer(2)
 def conv2d(
-    x: Any, w: Any, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1, flip: bool = False
+    x: Value, w: Value, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1, flip: bool = False
 ) -> Value:
     """Cross-correlation over two axes; flip=True for convolution."""
     return _convolve(2, "conv2d", x, w, stride, padding, dilation, flip)
 
 
 def _transposed(
-    rank: int, name: str, x: Any, w: Any, stride: Any, padding: Any, dilation: Any
+    rank: int, name: str, x: Value, w: Value, stride: Any, padding: Any, dilation: Any
 ) -> Value:
     """The pull-back of a convolution by its input: kernel (in, out, ...)."""
-    x, w = _both(x, w)
-    bare = len(w.shape) == rank
-    if len(x.shape) not in ((rank,) if bare else (rank + 1, rank + 2)) or (
-        not bare and (len(w.shape) != rank + 2 or x.shape[-rank - 1] != w.shape[0])
-    ):
-        raise GraphcError(
-            f"{name}: {_name(x)} is {shape_text(x.shape)} and {_name(w)} is {shape_text(w.shape)}; the "
-            "channels of the input must be the first axis of the kernel"
-        )
-    widths = concrete(w.shape[-rank:], name)
-    strides, paddings = _pairs(stride, rank, "stride"), _pairs(padding, rank, "padding")
-    dilations = _pairs(dilation, rank, "dilation")
-    spatial, kernel = "HVD"[:rank], "hvd"[:rank]
-    split = "".join(a + b for a, b in zip(spatial, kernel, strict=True))
-    batch = "n" * (len(x.shape) - rank - 1)
-    if bare:
-        result = contract(f"{spatial},{kernel}->{split}", x, w)
+    batch, space, kernel = _layout(rank, name, x, w, channels=0)
+    split = "".join(map("".join, zip(space, kernel, strict=True)))
+    if len(w.shape) == rank:
+        result = contract(f"{space},{kernel}->{split}", x, w)
     else:
-        result = contract(f"{batch}c{spatial},co{kernel}->{batch}o{split}", x, w)
-    for number in range(rank - 1, -1, -1):
-        count = concrete((x.shape[number - rank],), name)[0]
-        reach = dilations[number] * (widths[number] - 1) + 1
-        size = (count - 1) * strides[number] + reach - 2 * paddings[number]
+        result = contract(f"{batch}c{space},co{kernel}->{batch}o{split}", x, w)
+    steps = _each(stride, rank, "stride")
+    borders = _each(padding, rank, "padding")
+    spreads = _each(dilation, rank, "dilation")
+    for axis in range(-1, -rank - 1, -1):  # the last first: what stands behind an axis has one axis
+        count, width = concrete((x.shape[axis], w.shape[axis]), name)
+        size = (count - 1) * steps[axis] + spreads[axis] * (width - 1) + 1 - 2 * borders[axis]
         if size < 1:
-            raise GraphcError(f"{name}: padding {paddings[number]} leaves nothing")
-        index = window_index(
-            size, widths[number], strides[number], paddings[number], dilations[number]
-        )
-        axis = -(rank - number)
-        result = result.graph.tensor(
-            "scatter", (result,), {"axis": axis, "index": index, "size": size}
-        )
+            raise GraphcError(f"{name}: {_is(x, w)}; padding {borders[axis]} leaves nothing")
+        index = window_index(size, width, steps[axis], borders[axis], spreads[axis])
+        setting = {"axis": axis, "index": index, "size": size}
+        result = result.graph.tensor("scatter", (result,), setting)
     return result
 
 
-@layer
+@layer(2)
 def conv1d_transpose(
-    x: Any, w: Any, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1
+    x: Value, w: Value, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1
 ) -> Value:
     """The transpose of conv1d."""
     return _transposed(1, "conv1d_transpose", x, w, stride, padding, dilation)
 
 
-@layer
+@layer(2)
 def conv2d_transpose(
-    x: Any, w: Any, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1
+    x: Value, w: Value, *, stride: Any = 1, padding: Any = 0, dilation: Any = 1
 ) -> Value:
     """The transpose of conv2d."""
     return _transposed(2, "conv2d_transpose", x, w, stride, padding, dilation)
 
 
-def _pool_windows(name: str, x: Value, size: Any, stride: Any, padding: Any) -> tuple[Value, int]:
-    widths = tuple(size) if isinstance(size, (tuple, list)) else None
-    if widths is None:
-        widths = (size,) * min(2, max(len(x.shape), 1))
-    if len(widths) > len(x.shape) or any(not isinstance(v, int) or v < 1 for v in widths):
-        raise GraphcError(
-            f"{name}: size={size!r} does not fit {_name(x)}, which is {shape_text(x.shape)}"
-        )
-    step = widths if stride is None else stride
-    return _windows(x, widths, step, padding, 1), len(widths)
+def _pool_widths(name: str, x: Value, size: Any) -> tuple[int, ...]:
+    """The size of the windows over the trailing axes; one number means up to two axes."""
+    widths = tuple(size) if isinstance(size, (tuple, list)) else (size,) * min(2, len(x.shape))
+    fits = 0 < len(widths) <= len(x.shape)
+    if not fits or any(isinstance(v, bool) or not isinstance(v, int) or v < 1 for v in widths):
+        raise GraphcError(f"{name}: size={size!r} does not fit; {_is(x)}")
+    return widths
 
 
-@layer
+def _within(rank: int) -> tuple[int, ...]:
+    """The axes inside the windows, when each of the trailing axes was split."""
+    return tuple(range(1 - 2 * rank, 0, 2))
+
+
+@layer()
 def maxpool(
     x: Value, size: Any, *, stride: Any = None, padding: Any = 0, kink: Any = None
 ) -> Value:
     """The largest element of each window over the trailing axes; stride defaults to the size."""
-    # padding must never win: with the smallest element at 0, a padded 0 only ties and comes later
-    floor = x.graph.apply("stop", (min_(x),), {}) if padding not in (0, (0, 0)) else None
-    windows, rank = _pool_windows(
-        "maxpool", x if floor is None else x - floor, size, stride, padding
-    )
-    extra = {} if kink is None else {"kink": kink}
-    best = max_(windows, axis=tuple(range(-1, -2 * rank, -2)), **extra)
-    return best if floor is None else best + floor
+    widths = _pool_widths("maxpool", x, size)
+    indices = _window_indices(x, widths, widths if stride is None else stride, padding)
+    windows = _windows(x, indices)
+    inside = functools.reduce(np.logical_and.outer, [np.asarray(i) >= 0 for i in indices])
+    if not inside.any(axis=_within(len(widths))).all():
+        raise GraphcError(
+            f"maxpool: {_is(x)}; with size={size} and padding={padding} a window is padding only"
+        )
+    if not inside.all():
+        # Padding must never win. The mask is 1 and -1: 0 would be the kink of its comparison.
+        mask = Value(x.graph, x.graph.constant(np.where(inside, 1, -1)))
+        least = min_(x)
+        floor = x.graph.apply("stop", (least - abs(least) - 1,), {})
+        windows = x.graph.apply("where", (mask > 0, windows, floor), {})
+    largest: Value = max_(windows, axis=_within(len(widths)), kink=kink)
+    return largest
 
 
-@layer
+@layer()
 def avgpool(x: Value, size: Any, *, stride: Any = None, padding: Any = 0) -> Value:
     """The mean of each window over the trailing axes (padding counts as 0)."""
-    windows, rank = _pool_windows("avgpool", x, size, stride, padding)
-    return mean(windows, axis=tuple(range(-1, -2 * rank, -2)))
+    widths = _pool_widths("avgpool", x, size)
+    indices = _window_indices(x, widths, widths if stride is None else stride, padding)
+    average: Value = mean(_windows(x, indices), axis=_within(len(widths)))
+    return average
 
 
 # Constants.

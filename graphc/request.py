@@ -105,8 +105,8 @@ class Request:
             elif name in wanted:
                 free[name] = given
             elif name in graph.copies:
-                for copy in graph.copies[name]:
-                    known.setdefault(leaves[copy], given)
+                shared = [copy for copy in graph.copies[name] if copy not in at]
+                known.update((leaves[copy], given) for copy in shared)
             elif name in graph.rows:
                 raise GraphcError(
                     f"at: {name!r} is computed by the graph and cannot be given "

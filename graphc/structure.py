@@ -308,6 +308,8 @@ class Structure:
         chosen = [self.row(name) for name in names]
         if not names:
             kept = {*self.outputs(), *self.leaves(), *self.partials_of}
+            for node in self.partials_of:  # your own derivatives belong to these very edges
+                kept.update(self.formula(node).sources)
             chosen = [row for row in self.nodes() if row not in kept and self.ops[row] != "edges"]
         outputs = set(self.outputs())
         for row in chosen:
@@ -341,8 +343,14 @@ class Structure:
         tied = self.row(name)
         if self.ops[tied] not in LEAVES:
             raise GraphcError(f"{name!r} is computed; only inputs and parameters can be untied")
-        if any(tied in self.mentioned(row) for row in self.partials.values()):
-            raise GraphcError(f"{name!r} cannot be untied: a declared derivative mentions it")
+        if any(
+            tied in self.mentioned(row) or self.formula(node).sources[edge] == tied
+            for (node, edge), row in self.partials.items()
+        ):
+            raise GraphcError(
+                f"{name!r} cannot be untied: a derivative that you declared mentions it; "
+                "declare the graph with separate names"
+            )
         name = self.names[tied]
         occurrences = sum(operands.count(tied) for operands in self.operands)
         if not occurrences:
@@ -372,7 +380,10 @@ class Structure:
                 other.rows[label], other.names[moved[row]] = moved[row], label
         other.given.update({moved[r]: v for r, v in self.given.items() if r != tied})
         other.declared_outputs = [moved[row] for row in self.declared_outputs if row != tied]
-        other.partials = {(moved[n], e): moved[r] for (n, e), r in self.partials.items()}
+        for (node, edge), row in self.partials.items():
+            source = moved[self.formula(node).sources[edge]]
+            place = other.formula(moved[node]).sources.index(source)
+            other.partials[moved[node], place] = moved[row]
         other.split = {moved[row] for row in self.split}
         other.lines = {moved[row]: line for row, line in self.lines.items() if row != tied}
         other.copies.update({k: v for k, v in self.copies.items() if name not in v})
@@ -402,6 +413,8 @@ def checked_number(value: Any) -> Any:
             "exact number, or a whole formula as one string"
         )
     if type(value).__module__.startswith("sympy") and getattr(value, "is_number", False):
+        if value.is_finite is False or value.is_real is False:
+            raise GraphcError(f"the constant {value} is not a finite real number")
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
     if type(value).__module__.startswith("mpmath"):
         return value

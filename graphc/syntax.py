@@ -42,7 +42,10 @@ _TOKEN = re.compile(
 _OPENED_BY = {")": "(", "]": "["}
 # where a sign may stand between two parts, and what to say elsewhere
 _SEPARATORS = {
-    ",": (("call", "index", "list", "group"), "a comma separates arguments; a formula has one value"),
+    ",": (
+        ("call", "index", "list", "group"),
+        "a comma separates arguments; a formula has one value",
+    ),
     "=": (("call",), "a comparison is written ==, and a line has one assignment"),
     "..": (("index",), "a range stands in an index, as in sum(h[1..9])"),
     ":": (("index",), "a slice stands in an index, as in x[1:3]"),
