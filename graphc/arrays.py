@@ -6,6 +6,7 @@ A float array is NumPy's; an exact one is an object array whose elements the sca
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ Scalars = Callable[[str, Sequence[Any]], Any]  # the scalar algebra: a function 
 def is_exact(value: Any) -> bool:
     """Whether a value is not a float or an array of floats."""
     if isinstance(value, np.ndarray):
-        return value.dtype == object
+        return bool(value.dtype == object)
     return not isinstance(value, (float, np.floating, np.bool_))
 
 
@@ -32,15 +33,21 @@ def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         result[index] = apply([part[index] for part in parts])
     if result.size and all(isinstance(value, (bool, np.bool_)) for value in result.flat):
         return result.astype(bool)
-    return result if result.shape else result[()]
+    return unboxed(result)
 
 
 def boxed(value: Any) -> Any:
+    """A value as an array; a number as one without axes."""
     if isinstance(value, np.ndarray):
         return value
     box = np.empty((), dtype=object)
     box[()] = value
     return box
+
+
+def unboxed(array: Any) -> Any:
+    """An array without axes as the number it holds."""
+    return array if np.ndim(array) else array[()]
 
 
 def split_spec(spec: str) -> tuple[list[str], str]:
@@ -58,41 +65,30 @@ def contract(
 ) -> Any:
     """Sum of products over the letters that the result lacks.
 
-    A letter of the result that no operand has is broadcast to its size; a letter that stands twice in
-    the result makes a diagonal.
+    A letter of the result that no operand has is broadcast to its size; a letter that stands twice
+    in the result makes a diagonal.
     """
     operands, out = split_spec(spec)
     present = set("".join(operands))
-    core = "".join(dict.fromkeys(letter for letter in out if letter in present))
-    if all(not is_exact(array) for array in arrays):
-        inner = _float_contract(arrays, operands, core)
-    else:
-        inner = _exact_contract(arrays, operands, core, scalars)
     distinct = "".join(dict.fromkeys(out))
+    core = "".join(letter for letter in distinct if letter in present)
+    if any(is_exact(array) for array in arrays):
+        inner = _exact_contract(arrays, operands, core, scalars)
+    else:
+        inner = np.asarray(_float_contract(arrays, operands, core))
     if distinct != core:
-        shape = [
-            1 if letter not in core else np.shape(inner)[core.index(letter)] for letter in distinct
-        ]
-        full = [
-            np.shape(inner)[core.index(letter)] if letter in core else resolve(sizes[letter], known)
-            for letter in distinct
-        ]
-        inner = np.broadcast_to(np.reshape(_as_array(inner), shape), full)
-        inner = inner.copy()
+        size = dict(zip(core, inner.shape, strict=True))
+        full = [size[x] if x in size else resolve(sizes[x], known) for x in distinct]
+        narrow = inner.reshape([size.get(letter, 1) for letter in distinct])
+        inner = np.broadcast_to(narrow, full).copy()
     if distinct != out:
         inner = _diagonal(inner, distinct, out)
-    return inner if np.ndim(inner) else (inner[()] if isinstance(inner, np.ndarray) else inner)
-
-
-def _as_array(value: Any) -> Any:
-    return value if isinstance(value, (np.ndarray, float, np.floating)) else boxed(value)
+    return unboxed(inner)
 
 
 def _diagonal(array: Any, letters: str, out: str) -> Any:
     """Spreads an axis over the places where its letter stands."""
-    shape = [array.shape[letters.index(letter)] for letter in out]
-    zero = 0 if array.dtype == object else array.dtype.type(0)
-    result = np.full(shape, zero, dtype=array.dtype)
+    result = np.zeros([array.shape[letters.index(letter)] for letter in out], dtype=array.dtype)
     grid = np.indices(array.shape)
     result[tuple(grid[letters.index(letter)] for letter in out)] = array
     return result
@@ -139,92 +135,84 @@ def _exact_contract(arrays: Sequence[Any], operands: list[str], core: str, scala
                 product = scalars("mul", (product, box[tuple(place[letter] for letter in letters)]))
             total = scalars("add", (total, product))
         result[index] = total
-    return result if result.shape else result[()]
+    return result
 
 
 def gather(array: Any, axis: int, index: Any) -> Any:
     """The elements along an axis that an index array of any rank names; -1 gives 0."""
-    index = np.asarray(index)
-    axis = axis % array.ndim
-    padded = array
-    if (index < 0).any():
-        zero = np.zeros_like(array.take([0], axis=axis)) if array.shape[axis] else None
-        if zero is None:
-            shape = list(array.shape)
-            shape[axis] = 1
-            zero = np.zeros(shape, dtype=array.dtype)
-        padded = np.concatenate([array, zero], axis=axis)
-    taken = padded.take(index, axis=axis)
-    return taken if np.ndim(taken) else taken[()] if isinstance(taken, np.ndarray) else taken
+    places = np.asarray(index, dtype=int)
+    if (places < 0).any():  # one more element, a 0, for -1 to name
+        border = [(0, 0)] * array.ndim
+        border[axis] = (0, 1)
+        array = np.pad(array, border)
+    return unboxed(np.asarray(array.take(places, axis=axis), dtype=array.dtype))
 
 
 def scatter(array: Any, axis: int, index: Any, size: int, scalars: Scalars) -> Any:
     """The transpose of gather: adds each element to the place its index names along an axis."""
-    index = np.asarray(index)
-    array = _as_array(array) if not isinstance(array, (float, np.floating)) else np.asarray(array)
+    places = np.asarray(index, dtype=int)
     # the axes of the index stand where the one axis will stand, counted from the end
-    after = -axis - 1
-    lead = array.ndim - index.ndim - after
-    moved = np.moveaxis(array, range(lead, lead + index.ndim), range(index.ndim))
-    rest = moved.shape[index.ndim :]
-    flat = moved.reshape((index.size, *rest))
+    lead = array.ndim - places.ndim + axis + 1
+    moved = np.moveaxis(array, range(lead, lead + places.ndim), range(places.ndim))
+    rest = moved.shape[places.ndim :]
+    flat, inside = moved.reshape((places.size, *rest)), places.ravel() >= 0
     result = np.zeros((size, *rest), dtype=array.dtype)
-    for position, place in enumerate(index.ravel()):
-        if place >= 0:
-            if array.dtype == object:
-                result[place] = elements(
-                    lambda pair: scalars("add", pair), (result[place], flat[position])
-                )
-            else:
-                result[place] += flat[position]
+    if array.dtype != object:
+        np.add.at(result, places.ravel()[inside], flat[inside])
+    else:
+        for place, part in zip(places.ravel()[inside], flat[inside], strict=True):
+            result[place] = elements(lambda pair: scalars("add", pair), (result[place], part))
     return np.moveaxis(result, 0, lead)
 
 
+def _slices(array: Any, axes: tuple[int, ...]) -> tuple[Any, Callable[[Any], Any]]:
+    """The slices over the axes as the last axis of an array, and the way back from there."""
+    gone = {axis % array.ndim for axis in axes}
+    kept = [axis for axis in range(array.ndim) if axis not in gone]
+    moved = np.moveaxis(array, kept, range(len(kept)))
+    flat = moved.reshape((*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :])))
+    return flat, lambda slices: np.moveaxis(slices.reshape(moved.shape), range(len(kept)), kept)
+
+
+def _best(slices: Any, beats: Callable[[Any, Any], bool]) -> Any:
+    """The place of the first largest element along the last axis."""
+    if slices.dtype != object:
+        return slices.argmax(axis=-1)
+    best = np.zeros(slices.shape[:-1], dtype=int)
+    for index in np.ndindex(best.shape):
+        values = slices[index]
+        for place in range(1, len(values)):
+            if beats(values[place], values[best[index]]):
+                best[index] = place
+    return best
+
+
 def winners(
-    array: Any, axes: tuple[int, ...], share: bool, compare: Callable[[Any, Any], bool]
+    array: Any, axes: tuple[int, ...], share: bool, beats: Callable[[Any, Any], bool]
 ) -> Any:
     """1 at the first largest element of each slice over the axes (or equal shares), else 0."""
-    axes = tuple(axis % array.ndim for axis in axes)
-    kept = [axis for axis in range(array.ndim) if axis not in axes]
-    moved = np.moveaxis(array, kept, range(len(kept)))
-    front = moved.shape[: len(kept)]
-    flat = moved.reshape((*front, -1))
-    exact = array.dtype == object
-    result = np.zeros(flat.shape, dtype=object if exact else array.dtype)
-    if not exact:
-        if share:
-            ties = flat == flat.max(axis=-1, keepdims=True)
-            result = ties / ties.sum(axis=-1, keepdims=True)
-        else:
-            np.put_along_axis(result, flat.argmax(axis=-1)[..., None], 1.0, axis=-1)
-        return np.moveaxis(result.reshape(moved.shape), range(len(kept)), kept)
-    for index in np.ndindex(front):
-        values = flat[index]
-        best = 0
-        for position in range(1, len(values)):
-            if compare(values[position], values[best]):
-                best = position
-        if share:
-            ties = [i for i, v in enumerate(values) if not compare(values[best], v)]
-            portion = Fraction(1, len(ties)) if exact else 1.0 / len(ties)
-            for position in ties:
-                result[index][position] = portion
-        else:
-            result[index][best] = 1
-    return np.moveaxis(result.reshape(moved.shape), range(len(kept)), kept)
-
-
-def largest(array: Any, axes: tuple[int, ...], compare: Callable[[Any, Any], bool]) -> Any:
-    """The largest element of each slice over the axes."""
+    slices, back = _slices(array, axes)
+    best = _best(slices, beats)[..., None]
+    if not share:
+        result = np.zeros(slices.shape, dtype=array.dtype)
+        np.put_along_axis(result, best, 1, axis=-1)
+        return back(result)
+    largest = np.take_along_axis(slices, best, axis=-1)
     if array.dtype != object:
-        return np.max(array, axis=axes)
-    chosen = winners(array, axes, False, compare)
-    axes = tuple(axis % array.ndim for axis in axes)
-    kept = [axis for axis in range(array.ndim) if axis not in axes]
-    result = np.empty([array.shape[axis] for axis in kept], dtype=object)
-    for index in np.argwhere(chosen == 1):
-        result[tuple(index[axis] for axis in kept)] = array[tuple(index)]
-    return result if result.shape else result[()]
+        ties = slices == largest
+        return back(ties / ties.sum(axis=-1, keepdims=True))
+    ties = np.vectorize(lambda top, value: not beats(top, value), otypes=[bool])(largest, slices)
+    counts = np.broadcast_to(ties.sum(axis=-1, keepdims=True), ties.shape)
+    pairs = zip(ties.flat, counts.flat, strict=True)
+    shares = np.array([Fraction(int(tie), int(count)) for tie, count in pairs], dtype=object)
+    return back(shares.reshape(ties.shape))
+
+
+def largest(array: Any, axes: tuple[int, ...], beats: Callable[[Any, Any], bool]) -> Any:
+    """The largest element of each slice over the axes."""
+    slices, _ = _slices(array, axes)
+    best = _best(slices, beats)[..., None]
+    return unboxed(np.take_along_axis(slices, best, axis=-1)[..., 0])
 
 
 def inverse(matrix: Any, scalars: Scalars, is_zero: Callable[[Any], bool]) -> tuple[Any, Any]:

@@ -319,7 +319,7 @@ def to_networkx(graph: Graph) -> Any:
         if row in graph.given:
             attributes["value"] = value_text(graph.given[row])
         if row in graph.declared_outputs:
-            attributes["output"] = True
+            attributes["output"] = graph.declared_outputs.index(row)
         other.add_node(graph.names[row], **attributes)
     for row in graph.nodes():
         for edge, source in enumerate(graph.formula(row).sources):
@@ -363,9 +363,9 @@ def from_networkx(other: Any) -> Graph:
         if "local" in attributes:
             row = expression(graph, str(attributes["local"]), f"d {target} / d {source}")
             declare_partial(graph, graph.row(str(target)), graph.row(str(source)), row)
-    for node in nodes:
-        if data[node].get("output"):
-            graph.output(node)
+    marked = [node for node in nodes if data[node].get("output") not in (None, False)]
+    for node in sorted(marked, key=lambda node: int(data[node]["output"])):
+        graph.output(node)
     return graph
 
 

@@ -1,7 +1,7 @@
 """What people call: linear algebra, reductions, shapes, windows and losses, as compositions.
 
-Each is made of contractions, selections, element-wise functions and the few operations with a rule of
-their own; none has a derivative here.
+Each is made of contractions, selections, element-wise functions and the few operations with a rule
+of their own; none has a derivative here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import GraphcError
 from .formula import expression_text
 from .functions import COMPOSED, log, maximum, minimum
 from .given import array_from_user
-from .shapes import LETTERS, Shape, axes_of, axis_of, checked_shape, concrete, shape_text
+from .shapes import LETTERS, axes_of, axis_of, checked_shape, concrete, shape_text
 from .structure import Structure
 from .value import Value, is_traced
 
@@ -33,8 +33,8 @@ def layer(
 ) -> Callable[[Layer], Layer]:
     """Declares a function of values whose result remembers how it was called, for display.
 
-    So many arguments from the first one on (None: all) are values, the others settings; with `parts`
-    the first one is a list of values.
+    `values` arguments from the `first` one on (None: all) are values, the others settings; with
+    `parts` the first argument is a list of values.
     """
     end = None if values is None else first + values
 
@@ -74,7 +74,8 @@ def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[
     """The function's result, whose row knows the call that made it."""
     value: Value = function(*args, **settings)
     before = max((part.row for part in _flat(args) if isinstance(part, Value)), default=-1)
-    if name not in NATURAL and value.row > before:
+    plain = value.graph.ops[value.row] in ("maximum", "minimum")  # print as they were written
+    if name not in NATURAL and not plain and value.row > before:
         value.graph.calls[value.row] = (name, tuple(map(_shown, args)), settings)
     return value
 
@@ -310,8 +311,8 @@ def _count(x: Value, axes: tuple[int, ...]) -> Any:
     total: Any = math.prod(size for axis in axes if isinstance(size := x.shape[axis], int))
     for axis in axes:
         if isinstance(x.shape[axis], str):
-            size = Value(x.graph, x.graph.append("size", size=x.shape[axis]))
-            total = size if isinstance(total, int) and total == 1 else size * total
+            named = Value(x.graph, x.graph.append("size", size=x.shape[axis]))
+            total = named if isinstance(total, int) and total == 1 else named * total
     return total
 
 
@@ -415,7 +416,8 @@ def softmax(x: Value, *, axis: int = -1) -> Value:
 def log_softmax(x: Value, *, axis: int = -1) -> Value:
     """log(softmax(x)), computed without underflow."""
     axis = axis_of(axis, len(x.shape), "log_softmax")
-    return x - logsumexp(x, axis=axis, keepdims=True)
+    total: Value = logsumexp(x, axis=axis, keepdims=True)
+    return x - total
 
 
 # Losses.
@@ -430,14 +432,16 @@ def _checked_distribution(name: str, p: Value, y: Value) -> None:
 def cross_entropy(p: Value, y: Value) -> Value:
     """-sum(y * log(p)) over the last axis; y is a distribution."""
     _checked_distribution("cross_entropy", p, y)
-    return -sum_(y * log(p), axis=-1)
+    likelihood: Value = sum_(y * log(p), axis=-1)
+    return -likelihood
 
 
 @layer(2)
 def softmax_cross_entropy(z: Value, y: Value) -> Value:
     """The cross-entropy of softmax(z), computed without overflow."""
     _checked_distribution("softmax_cross_entropy", z, y)
-    return -sum_(y * log_softmax(z), axis=-1)
+    likelihood: Value = sum_(y * log_softmax(z), axis=-1)
+    return -likelihood
 
 
 # Shapes and selections.
@@ -576,7 +580,9 @@ def concat(values: list[Value], *, axis: int = 0) -> Value:
         if len(other.shape) != rank or any(
             first.shape[i] != other.shape[i] for i in range(-rank, 0) if i != place
         ):
-            raise GraphcError(f"concat: {_is(first, other)}; they may differ along axis {axis} only")
+            raise GraphcError(
+                f"concat: {_is(first, other)}; they may differ along axis {axis} only"
+            )
     sizes = concrete([value.shape[place] for value in values], "concat")
     ends = np.cumsum(sizes).tolist()
     placed = [
@@ -634,7 +640,8 @@ def window_index(size: int, width: int, stride: int, padding: int, dilation: int
     reach = dilation * (width - 1) + 1
     if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < reach:
         raise GraphcError(
-            f"a window of {reach} with stride {stride} and padding {padding} does not fit size {size}"
+            f"a window of {reach} with stride {stride} and padding {padding} does not fit size "
+            f"{size}"
         )
     count = (size + 2 * padding - reach) // stride + 1
     starts = np.arange(count)[:, None] * stride - padding + np.arange(width)[None, :] * dilation
@@ -663,9 +670,10 @@ def _windows(x: Value, indices: Sequence[Any]) -> Value:
 
 
 def _layout(rank: int, name: str, x: Value, w: Value, channels: int) -> tuple[str, str, str]:
-    """Letters of the batch, of space and of the kernel; `channels`: the kernel's axis of the input's.
+    """Letters of the batch, of space and of the kernel.
 
-    Without channels there is no batch either.
+    `channels` is the kernel's axis that meets the input's channels; without channels there is no
+    batch either.
     """
     bare = len(w.shape) == rank
     fits = len(x.shape) == rank if bare else len(x.shape) in (rank + 1, rank + 2)
@@ -677,8 +685,8 @@ def _layout(rank: int, name: str, x: Value, w: Value, channels: int) -> tuple[st
         )
     if not bare and x.shape[-rank - 1] != w.shape[channels]:
         raise GraphcError(
-            f"{name}: {_is(x, w)}; the input has {x.shape[-rank - 1]} channels but the kernel takes "
-            f"{w.shape[channels]}"
+            f"{name}: {_is(x, w)}; the input has {x.shape[-rank - 1]} channels but the kernel "
+            f"takes {w.shape[channels]}"
         )
     return "n" * (len(x.shape) - rank - 1), "HV"[:rank], "hv"[:rank]
 

@@ -19,7 +19,7 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Local:
-    """One operation where it stands: its operands, its own value, and what can be applied to them."""
+    """One operation where it stands: its operands, its own value, and how to apply others."""
 
     apply: Callable[[str, Sequence[Any], dict[str, Any]], Any]
     args: Sequence[Any]
@@ -86,8 +86,8 @@ def contract_shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence
             known, other = sizes.setdefault(letter, (size, label))
             if known != size:
                 raise GraphcError(
-                    f"{settings['spec']!r}: the axis {letter!r} has size {known} in {other} but size "
-                    f"{size} in {label}, which is {shape_text(shape)}"
+                    f"{settings['spec']!r}: the axis {letter!r} has size {known} in {other} but "
+                    f"size {size} in {label}, which is {shape_text(shape)}"
                 )
     for letter, size in settings["sizes"]:
         sizes.setdefault(letter, (size, ""))
