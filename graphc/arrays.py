@@ -38,8 +38,8 @@ def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
 
 def boxed(value: Any) -> Any:
     """A value as an array; a number as one without axes."""
-    if isinstance(value, np.ndarray):
-        return value
+    if isinstance(value, (np.ndarray, float)):
+        return np.asarray(value)
     box = np.empty((), dtype=object)
     box[()] = value
     return box
@@ -95,27 +95,28 @@ def _diagonal(array: Any, letters: str, out: str) -> Any:
 
 
 def _float_contract(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
-    if len(arrays) == 2 and all(len(set(letters)) == len(letters) for letters in operands):
+    if len(arrays) == 2:
         fast = _matmul(arrays, operands, core)
         if fast is not None:
             return fast
     spec = ",".join(operands) + "->" + core
-    return np.einsum(spec, *arrays, optimize=len(arrays) > 2)
+    # with more axes or operands, finding a good order is worth the time that it takes
+    optimize = len(arrays) > 2 or (len(arrays) == 2 and max(map(len, operands)) > 2)
+    return np.einsum(spec, *arrays, optimize=optimize)
 
 
 def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
     """The product of two matrices or vectors through `@`, which is much faster than einsum."""
     (a, b), (left, right) = arrays, operands
     shared = [letter for letter in left if letter in right]
-    if len(shared) != 1 or shared[0] in core or max(len(left), len(right)) > 2:
+    if len(shared) != 1 or max(len(left), len(right)) > 2:
         return None
-    if not left or not right:
+    free = (left + right).replace(shared[0], "")
+    if sorted(free) != sorted(core) or len(left + right) != len(free) + 2:
         return None
     a = a if left[-1] == shared[0] else a.T
     b = b if right[0] == shared[0] else b.T
-    free = left.replace(shared[0], "") + right.replace(shared[0], "")
-    product = a @ b
-    return product if free == core else product.T
+    return a @ b if free == core else (a @ b).T
 
 
 def _exact_contract(arrays: Sequence[Any], operands: list[str], core: str, scalars: Scalars) -> Any:
@@ -142,9 +143,9 @@ def gather(array: Any, axis: int, index: Any) -> Any:
     """The elements along an axis that an index array of any rank names; -1 gives 0."""
     places = np.asarray(index, dtype=int)
     if (places < 0).any():  # one more element, a 0, for -1 to name
-        border = [(0, 0)] * array.ndim
-        border[axis] = (0, 1)
-        array = np.pad(array, border)
+        border = list(array.shape)
+        border[axis] = 1
+        array = np.concatenate([array, np.zeros(border, dtype=array.dtype)], axis=axis)
     return unboxed(np.asarray(array.take(places, axis=axis), dtype=array.dtype))
 
 

@@ -30,6 +30,7 @@ Env = Mapping[str, int]  # values of the loop variables
 LARGEST_EXPONENT = 100_000
 LARGEST_INDEX = 10**9
 LARGEST_FAMILY = 100_000
+MOST_ROWS = 200_000  # of one formula, families included
 MOST_BITS = 13_288  # MOST_DIGITS in binary
 
 _OPERATORS: dict[type, str] = {
@@ -99,6 +100,7 @@ class Builder:
         self.syntax = syntax
         self.env = env
         self.free = free  # names are free symbols, not nodes, as in from_edges
+        self.first = len(graph.ops)
 
     def row(self) -> int:
         """The row of the whole formula."""
@@ -251,6 +253,8 @@ class Builder:
                 found.extend(self.name(argument, name) for name in self.members(argument))
             else:
                 found.append(self.build(argument))
+            if len(self.graph.ops) - self.first + len(found) > MOST_ROWS:
+                raise self.wrong(tree, f"the formula has over {MOST_ROWS} parts; name some of them")
         return found
 
     def is_element(self, tree: ast.Subscript) -> bool:
@@ -320,7 +324,8 @@ def literal(tree: ast.Constant, syntax: Syntax) -> int | Fraction:
         raise Mistake(f"{tree.value!r} is text, not a number", syntax.column_of(tree))
     if type(tree.value) is int:
         return tree.value
-    number = Fraction(syntax.source_of(tree).replace("_", ""))
+    start, end = syntax.places[tree.col_offset]
+    number = Fraction(syntax.text[start:end].replace("_", ""))
     return number.numerator if number.denominator == 1 else number
 
 
@@ -353,24 +358,25 @@ def exact(tree: ast.expr, syntax: Syntax, env: Env) -> int | Fraction | None:
 def _combined(
     tree: ast.BinOp, left: int | Fraction, right: int | Fraction, syntax: Syntax
 ) -> int | Fraction:
-    written, column = visible(syntax.source_of(tree), 30), syntax.column_of(tree)
-    too_large = Mistake(
-        f"{written} is a number of over {MOST_DIGITS} digits; use a smaller one", column
-    )
-    if isinstance(tree.op, ast.Pow) and _bits(left) * abs(right) > MOST_BITS:
-        raise too_large
     try:
-        value = Fraction(_ARITHMETIC[type(tree.op)](left, right))
-    except ZeroDivisionError:
-        raise Mistake(f"{written} divides by 0; change the divisor", column) from None
-    if _bits(value) > MOST_BITS:
-        raise too_large
+        if isinstance(tree.op, ast.Pow) and _bits(left) * abs(int(right)) > MOST_BITS:
+            raise OverflowError
+        value: int | Fraction = _ARITHMETIC[type(tree.op)](left, right)
+        if _bits(value) > MOST_BITS:
+            raise OverflowError
+    except (ZeroDivisionError, OverflowError) as error:
+        what = f"is a number of over {MOST_DIGITS} digits; use a smaller one"
+        if isinstance(error, ZeroDivisionError):
+            what = "is a division by 0; change the divisor"
+        raise Mistake(
+            f"{visible(syntax.source_of(tree), 30)} {what}", syntax.column_of(tree)
+        ) from None
     return value.numerator if value.denominator == 1 else value
 
 
 def _bits(number: int | Fraction) -> int:
     """The bits of numerator and denominator, at least; 0 where powers do not grow."""
-    return sum(max(part.bit_length() - 1, 0) for part in number.as_integer_ratio())
+    return max(number.numerator.bit_length() - 1, 0) + number.denominator.bit_length() - 1
 
 
 # Indices and families.
@@ -418,17 +424,13 @@ def family(name: str, ranges: list[range], column: int) -> Iterator[str]:
 def integer(tree: ast.expr, env: Env, syntax: Syntax) -> int:
     """The value of an integer expression in the loop variables."""
     value = exact(tree, syntax, env)
-    written = visible(syntax.source_of(tree), 30)
-    if not isinstance(value, int):
-        variables = f" and {listing(env)}" if env else ""
-        raise Mistake(
-            f"{written} is not an integer; use numbers{variables} here", syntax.column_of(tree)
-        )
-    if abs(value) > LARGEST_INDEX:
-        raise Mistake(
-            f"{written} is too large; use at most {LARGEST_INDEX} here", syntax.column_of(tree)
-        )
-    return value
+    if isinstance(value, int) and abs(value) <= LARGEST_INDEX:
+        return value
+    variables = f" and {listing(env)}" if env else ""
+    reason = f"is not an integer; use integers{variables} here"
+    if isinstance(value, int):
+        reason = f"is too large; use at most {LARGEST_INDEX} here"
+    raise Mistake(f"{visible(syntax.source_of(tree), 30)} {reason}", syntax.column_of(tree))
 
 
 # Nodes and derivatives from formulas.

@@ -8,15 +8,14 @@ from typing import Any
 
 from .errors import GraphcError
 from .functions import FUNCTIONS
-from .matrix_form import contract_text
+from .matrix_form import ATOM, Piece, contract_text, form_of, gather_text, scatter_text, winner_text
 from .operations import OPERATIONS
 from .shapes import Shape, shape_text
 from .structure import LEAVES, Structure
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
-ATOM = 9
-Piece = tuple[str, int]  # text, and how tightly its outermost operator binds
 Style = Callable[[Structure, int, list[Piece]], Piece]
+CALLS: dict[Style, Callable[..., Piece]] = {}  # how a style writes composed functions, if not as text
 
 
 def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
@@ -45,7 +44,7 @@ def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> 
 
         call = graph.calls.get(row)
         if call is not None:
-            pieces[row] = call_text(call, piece)
+            pieces[row] = CALLS.get(style, call_text)(call, piece)
         else:
             pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
         if len(pieces[row][0]) > LONGEST:
@@ -109,7 +108,7 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
             )
         return settings.get("symbol", settings.get("size", op)), ATOM
     if op in OPERATIONS:
-        return operation_text(op, settings, operands)
+        return operation_text(graph, row, operands)
     record = FUNCTIONS[op]
     if op == "power":
         return f"{bracket(operands[0], 5)}**{exponent_text(settings['exponent'])}", 4
@@ -139,36 +138,94 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
 
 
 def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
-    """One row as NumPy would take it: a mask is a comparison, which counts as 0 or 1."""
-    if graph.ops[row] == "where" and operands:
-        taken, other = (graph.settings(o).get("value") for o in graph.operands[row][1:])
-        if other == 0 and isinstance(other, int):
-            mask = f"({operands[0][0]})"
-            if taken == 1 and isinstance(taken, int):
-                return mask, ATOM
-            return f"{bracket(operands[1], 2)}*{mask}", 2
-    return as_text(graph, row, operands)
+    """One row as a person writes it in NumPy: a mask is a comparison, which counts as 0 or 1."""
+    if not operands:
+        return as_text(graph, row, operands)
+    op, inner = graph.ops[row], graph.operands[row]
+    if op == "where" and _is_number(graph, inner[2], 0):
+        mask = bracket(operands[0], 1)
+        if _is_number(graph, inner[1], 1):
+            return operands[0]
+        return f"{bracket(operands[1], 2)}*{mask}", 2
+    masks = [is_mask(graph, operand) for operand in inner]
+    if (op == "contract" and all(masks)) or op in ("neg", "add", "sub", "power"):
+        # NumPy does not count with truth values there
+        operands = [
+            (f"where({piece[0]}, 1, 0)", ATOM) if mask else piece
+            for piece, mask in zip(operands, masks, strict=True)
+        ]
+    return as_text(graph, row, _without_brackets(graph, row, operands))
 
 
-def operation_text(op: str, settings: dict[str, Any], operands: list[Piece]) -> Piece:
-    """A tensor operation in the text form."""
+def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
+    """The operands, those that need no brackets (2*(A @ x), A @ (B @ C), -(x*y)) bound tightly."""
+    op, inner = graph.ops[row], graph.operands[row]
+    words = [_word(graph, operand) for operand in inner]
+    loose = list(operands)
+    if op == "neg" and words[0] and operands[0][1] == 2:
+        loose[0] = operands[0][0], 3
+    if op == "mul" and not graph.shape(inner[0]) and words[1] and operands[1][1] == 2:
+        loose[1] = operands[1][0], 3
+    if op == "contract" and len(inner) == 2:
+        form = form_of(graph.settings(row)["spec"], {})
+        if form is not None and form.word in ("matmul", "rows"):
+            left, right = form.order
+            if words[left] == "product":
+                loose[left] = operands[left][0], 0
+            if words[right] == "matmul" and len(graph.shape(inner[right])) == 2:
+                loose[right] = operands[right][0], max(operands[right][1], 3)
+    return loose
+
+
+def _word(graph: Structure, row: int) -> str:
+    """matmul or product for an unnamed row that is written as one."""
+    if row in graph.names or row in graph.calls:
+        return ""
+    op = graph.ops[row]
     if op == "contract":
-        return contract_text(settings, operands)
-    if op == "gather" and isinstance(settings["index"], int):
-        marks = ", :" * (-settings["axis"] - 1)
-        return f"{bracket(operands[0], 8)}[..., {settings['index']}{marks}]", 8
-    if op == "reshape":
-        return f"reshape({operands[0][0]}, {shape_text(settings['shape'])})", ATOM
-    name = {"largest": "max", "winner": "argmax_onehot"}.get(op, op)
+        form = form_of(graph.settings(row)["spec"], {})
+        return {"rows": "matmul"}.get(form.word, form.word) if form is not None else ""
+    tensors = all(graph.shape(operand) for operand in graph.operands[row])
+    if op in ("mul", "div"):
+        return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"
+    return "product" if op == "where" else ""
+
+
+def _is_number(graph: Structure, row: int, number: int) -> bool:
+    value = graph.settings(row).get("value")
+    return isinstance(value, int) and value == number and row not in graph.names
+
+
+def is_mask(graph: Structure, row: int) -> bool:
+    """Whether a row is 1 where a condition holds, else 0, and has no name."""
+    if graph.ops[row] != "where" or row in graph.names:
+        return False
+    _, taken, other = graph.operands[row]
+    return _is_number(graph, taken, 1) and _is_number(graph, other, 0)
+
+
+NUMPY_NAMES = {"largest": "max"}
+
+
+def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """A tensor operation as NumPy would take it."""
+    op, settings = graph.ops[row], graph.settings(row)
+    if op == "contract":
+        return contract_text(settings["spec"], graph.shape(row), operands)
+    inner = graph.shape(graph.operands[row][0])
+    if op == "gather":
+        return gather_text(operands[0], inner, settings)
+    if op == "scatter":
+        return scatter_text(operands[0], graph.shape(row), settings)
+    if op == "winner":
+        return winner_text(operands[0][0], inner, settings)
     texts = [piece[0] for piece in operands]
-    if "axes" in settings and op != "softmax":
+    if op == "reshape":
+        texts.append(shape_text(settings["shape"]))
+    elif settings.get("axes") not in (None, (-1,) if op == "softmax" else tuple(range(-len(inner), 0))):
         axes = settings["axes"]
         texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
-    elif op == "softmax" and settings["axes"] != (-1,):
-        texts.append(f"axis={settings['axes'][0]}")
-    if op in ("gather", "scatter"):
-        texts.append(f"axis={settings['axis']}")
-    return f"{name}({', '.join(texts)})", ATOM
+    return f"{NUMPY_NAMES.get(op, op)}({', '.join(texts)})", ATOM
 
 
 def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:

@@ -363,7 +363,7 @@ def from_networkx(other: Any) -> Graph:
         if "local" in attributes:
             row = expression(graph, str(attributes["local"]), f"d {target} / d {source}")
             declare_partial(graph, graph.row(str(target)), graph.row(str(source)), row)
-    marked = [node for node in nodes if data[node].get("output") not in (None, False)]
+    marked = [node for node in nodes if "output" in data[node]]
     for node in sorted(marked, key=lambda node: int(data[node]["output"])):
         graph.output(node)
     return graph

@@ -12,6 +12,7 @@ from typing import Any
 from . import names as naming
 from .errors import GraphcError, visible
 from .expressions import (
+    LARGEST_FAMILY,
     Builder,
     Env,
     Unknown,
@@ -30,7 +31,7 @@ from .syntax import Mistake, Syntax, read_formula, told
 
 LONGEST_LINE = 10_000
 MOST_STEPS = 1_000_000  # statements after unrolling the loops
-MOST_ROWS = 2_000_000
+MOST_ROWS = 1_000_000
 LOOKAHEAD = 100_000  # names looked at below a line that mentions an unknown one
 DEEPEST_LOOP = 8
 INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -67,37 +68,27 @@ class Member:
             )
         return names[0]
 
-    def new(self, graph: Structure, env: Env) -> list[str]:
-        """The names it declares, which nobody may have yet."""
-        names = self.names(env)
-        for name in names:
-            try:
-                naming.checked(name)
-            except GraphcError as error:
-                raise Mistake(str(error), self.column) from None
-            if name in env:
-                raise Mistake(f"{name!r} is the loop variable; choose another name", self.column)
-            if name in graph.rows:
-                line = graph.lines.get(graph.rows[name])
-                where = f" on line {line}" if line else ""
-                raise Mistake(
-                    f"{name!r} is declared already{where}; choose another name for the second one",
-                    self.column,
-                )
-        return names
+    def new(self, name: str, graph: Structure, env: Env) -> str:
+        """One of its names, which nobody may have yet."""
+        if name in env:
+            raise Mistake(f"{name!r} is the loop variable; choose another name", self.column)
+        if name in graph.rows:
+            line = graph.lines.get(graph.rows[name])
+            where = f" on line {line}" if line else ""
+            raise Mistake(
+                f"{name!r} is declared already{where}; choose another name for the second one",
+                self.column,
+            )
+        try:
+            return naming.checked(name)
+        except GraphcError as error:
+            raise Mistake(str(error), self.column) from None
 
-    def rows(self, graph: Structure, env: Env) -> list[int]:
-        """The rows of the nodes it stands for."""
-        names = self.names(env)
-        for name in names:
-            if name not in graph.rows:
-                raise Unknown(name, graph, self.column, "name a node that is declared above")
-        return [graph.rows[name] for name in names]
-
-    def row(self, graph: Structure, env: Env) -> int:
-        """The row of the one node it stands for."""
-        self.one(env)
-        return self.rows(graph, env)[0]
+    def row(self, name: str, graph: Structure) -> int:
+        """The row of one of its names, which must be declared."""
+        if name not in graph.rows:
+            raise Unknown(name, graph, self.column, "name a node that is declared above")
+        return graph.rows[name]
 
 
 @dataclass
@@ -137,8 +128,6 @@ def read(graph: Structure, text: str) -> None:
     for statement, env in steps:
         try:
             _carry_out(graph, statement, env)
-            if len(graph.ops) > MOST_ROWS:
-                raise Mistake(f"the graph has over {MOST_ROWS} operations by here; use fewer")
         except Unknown as error:
             raise statement.told(_explained(error, statement, env, steps), env) from None
         except GraphcError as error:
@@ -230,7 +219,7 @@ def _enter_block(
         blocks.pop()
     if indent != blocks[-1][0]:
         raise Mistake(
-            "the indentation fits no line above; indent only the body of a 'for', and all of it alike"
+            "the indentation fits no line above; indent the body of a 'for', all lines of it alike"
         )
     if len(blocks) > DEEPEST_LOOP + 1:
         raise Mistake(f"loops are nested over {DEEPEST_LOOP} deep; use fewer")
@@ -392,19 +381,20 @@ def _values(loop: Statement, env: Env) -> range:
 
 
 def _carry_out(graph: Structure, statement: Statement, env: Env) -> None:
+    if len(graph.ops) > MOST_ROWS:
+        raise Mistake(f"the graph has over {MOST_ROWS} operations before this line; use fewer")
     members = statement.members
     if statement.kind in ("input", "param"):
         _declare(graph, statement, env)
     elif statement.kind == "output":
-        for row in (row for member in members for row in member.rows(graph, env)):
-            if row not in graph.declared_outputs:
-                graph.declared_outputs.append(row)
+        rows = [member.row(name, graph) for member in members for name in member.names(env)]
+        outputs = graph.declared_outputs
+        outputs[:] = dict.fromkeys([*outputs, *rows])
     elif statement.kind == "assign":
-        members[0].one(env)
-        (name,) = members[0].new(graph, env)
+        name = members[0].new(members[0].one(env), graph, env)
         graph.lines[node(graph, name, statement.formulas[0], env)] = statement.line
     else:
-        target, source = (member.row(graph, env) for member in members)
+        target, source = (member.row(member.one(env), graph) for member in members)
         expression = Builder(graph, statement.formulas[0], env).row()
         graph.lines[expression] = statement.line
         declare_partial(graph, target, source, expression)
@@ -413,13 +403,18 @@ def _carry_out(graph: Structure, statement: Statement, env: Env) -> None:
 def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     """Inputs and parameters, with a value if one is given."""
     value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
+    count = 0
     for member in statement.members:
         shape: Shape = ()
         if member.index is not None and not _is_family(member.index, env):
             shape = _shape(member.index, env)
             member = Member(member.name, None, member.column)
-        for name in member.new(graph, env):
-            row = graph.bind(name, graph.append(statement.kind))
+        names = member.names(env)
+        count += len(names)
+        if count > LARGEST_FAMILY:
+            raise Mistake(f"the line declares over {LARGEST_FAMILY} names; use fewer")
+        for name in names:
+            row = graph.bind(member.new(name, graph, env), graph.append(statement.kind))
             graph.lines[row] = statement.line
             if shape:
                 graph.shapes[row] = shape

@@ -101,7 +101,7 @@ def _caret(source: str, column: int) -> str:
     start = max(0, column - 60) if len(source) > 100 else 0
     dots = "..." if start else ""
     blanks = "".join(map(_blank, dots + source[start:column]))
-    return f"\n    {dots}{source[start : start + 100]}\n    {blanks}^"
+    return f"\n    {dots}{source[start : start + 100].rstrip()}\n    {blanks}^"
 
 
 def _blank(character: str) -> str:

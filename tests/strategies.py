@@ -52,7 +52,7 @@ def formulas(draw, degrees: dict[str, int], functions: tuple[str, ...]) -> tuple
     text, degree = leaf()
     for _ in range(draw(st.integers(1, 4))):
         other, more = (text, degree) if draw(st.integers(0, 5)) == 5 else leaf()
-        kind = draw(st.sampled_from([*"+-*/^n", *(("f",) if functions else ())]))
+        kind = draw(st.sampled_from([*"+-*/^n", *("fff" if functions else "")]))
         if kind == "f":
             text = _applied(draw(st.sampled_from(functions)), text, other, leaf()[0])
             degree = max(degree, more)
