@@ -15,7 +15,8 @@ from .structure import LEAVES, Structure
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
 Style = Callable[[Structure, int, list[Piece]], Piece]
-CALLS: dict[Style, Callable[..., Piece]] = {}  # how a style writes composed functions, if not as text
+CallStyle = Callable[[Any, Callable[[int], Piece]], Piece]
+CALLS: dict[Style, CallStyle] = {}  # how a style writes composed functions, if not as text
 
 
 def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
@@ -44,7 +45,8 @@ def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> 
 
         call = graph.calls.get(row)
         if call is not None:
-            pieces[row] = CALLS.get(style, call_text)(call, piece)
+            write: CallStyle = CALLS.get(style, call_text)
+            pieces[row] = write(call, piece)
         else:
             pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
         if len(pieces[row][0]) > LONGEST:
@@ -162,10 +164,14 @@ def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list
     op, inner = graph.ops[row], graph.operands[row]
     words = [_word(graph, operand) for operand in inner]
     loose = list(operands)
-    if op == "neg" and words[0] and operands[0][1] == 2:
-        loose[0] = operands[0][0], 3
-    if op == "mul" and not graph.shape(inner[0]) and words[1] and operands[1][1] == 2:
-        loose[1] = operands[1][0], 3
+    signed = operands[-1][0].startswith("-")
+    if op == "neg" and words[0] and operands[0][1] == 2 and not signed:
+        loose[0] = operands[0][0], 4
+    if op == "mul" and not graph.shape(inner[0]):
+        if words[0] == "matmul":
+            loose[0] = operands[0][0], 0  # (a @ x)*y is easier to read than a @ x*y
+        if words[1] and operands[1][1] == 2 and not signed:
+            loose[1] = operands[1][0], 4
     if op == "contract" and len(inner) == 2:
         form = form_of(graph.settings(row)["spec"], {})
         if form is not None and form.word in ("matmul", "rows"):
@@ -173,7 +179,7 @@ def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list
             if words[left] == "product":
                 loose[left] = operands[left][0], 0
             if words[right] == "matmul" and len(graph.shape(inner[right])) == 2:
-                loose[right] = operands[right][0], max(operands[right][1], 3)
+                loose[right] = operands[right][0], max(operands[right][1], 4)
     return loose
 
 
@@ -188,6 +194,12 @@ def _word(graph: Structure, row: int) -> str:
     tensors = all(graph.shape(operand) for operand in graph.operands[row])
     if op in ("mul", "div"):
         return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"
+    if (
+        op == "scatter"
+        and len(graph.shape(row)) == 1
+        and isinstance(graph.settings(row)["index"], int)
+    ):
+        return "scaled"  # s*eye(3)[0]
     return "product" if op == "where" else ""
 
 
@@ -222,7 +234,10 @@ def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     texts = [piece[0] for piece in operands]
     if op == "reshape":
         texts.append(shape_text(settings["shape"]))
-    elif settings.get("axes") not in (None, (-1,) if op == "softmax" else tuple(range(-len(inner), 0))):
+    elif settings.get("axes") not in (
+        None,
+        (-1,) if op == "softmax" else tuple(range(-len(inner), 0)),
+    ):
         axes = settings["axes"]
         texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
     return f"{NUMPY_NAMES.get(op, op)}({', '.join(texts)})", ATOM
@@ -242,7 +257,7 @@ def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:
     if name == "[]":
         return f"{bracket(piece(arguments[0][1]), 8)}[{index_text(arguments[1])}]", 8
     parts = [text(argument) for argument in arguments]
-    parts += [f"{key}={text(value)}" for key, value in settings.items()]
+    parts += [f"{key}={text(value)}" for key, value in settings.items() if value is not None]
     return f"{name}({', '.join(parts)})", ATOM
 
 

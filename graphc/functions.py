@@ -145,16 +145,15 @@ class Kink:
         """
         self.switches.append(switch)
         chosen: Any = at if self.override in (None, "error") else self.override
+        if isinstance(below, int) and isinstance(above, int):
+            if below == above:
+                return below  # a jump between constant pieces
+            if (chosen, below, above) == (0, -1, 1):
+                return sign(switch)
         if chosen == "left":
             return where(switch > 0, above, below)
         if chosen == "right":
             return where(switch < 0, below, above)
-        if (
-            isinstance(below, int)
-            and isinstance(above, int)
-            and (chosen, below, above) == (0, -1, 1)
-        ):
-            return sign(switch)
         if chosen == "share":
             middle = (below + above) / Fraction(2)
         else:

@@ -23,7 +23,7 @@ from .structure import Structure
 from .value import Value, is_traced
 
 # contractions that print as they were written
-NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum"}
+NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum", "reshape"}
 LONGEST_LABEL = 40
 Layer = Callable[..., Any]
 
@@ -202,7 +202,7 @@ def transpose(x: Value, axes: Sequence[int] | None = None) -> Value:
     rank = len(x.shape)
     order = list(range(rank))[::-1]
     if axes is not None:
-        order = [axis_of(axis, rank, "transpose") for axis in _flat([axes])]
+        order = [axis_of(axis, x.shape, "transpose") for axis in _flat([axes])]
         if sorted(order) != list(range(-rank, 0)):
             raise GraphcError(f"transpose: axes={axes} is not an order of the axes; {_is(x)}")
     letters = LETTERS[:rank]
@@ -302,7 +302,7 @@ def sum_(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     x, *others = _terms("sum", terms, axis, keepdims)
     if others:
         return functools.reduce(lambda a, b: a + b, others, x)
-    axes = axes_of(axis, len(x.shape), "sum")
+    axes = axes_of(axis, x.shape, "sum")
     return _kept(x, _sum(x, axes), axes, keepdims) if axes else x
 
 
@@ -322,7 +322,7 @@ def mean(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     x, *others = _terms("mean", terms, axis, keepdims)
     if others:
         return functools.reduce(lambda a, b: a + b, others, x) / (1 + len(others))
-    axes = axes_of(axis, len(x.shape), "mean")
+    axes = axes_of(axis, x.shape, "mean")
     _nonempty("mean", x, axes)
     return _kept(x, _sum(x, axes), axes, keepdims) / _count(x, axes) if axes else x
 
@@ -341,7 +341,7 @@ def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The product over all elements, over axes, or of several values."""
     x, *others = _terms("prod", terms, axis, keepdims)
     result = functools.reduce(lambda a, b: a * b, others, x)
-    axes = () if others else axes_of(axis, len(x.shape), "prod")
+    axes = () if others else axes_of(axis, x.shape, "prod")
     _nonempty("prod", x, axes)
     for place in axes:  # counted from the end, an axis stays where it is when earlier ones go
         size = concrete((result.shape[place],), "prod")[0]
@@ -361,7 +361,7 @@ def _largest(name: str, terms: Any, axis: Any, keepdims: bool, kink: Any, sign: 
     if others:
         chosen: Value = (maximum if sign > 0 else minimum)(x, *others, **settings)
         return chosen
-    axes = axes_of(axis, len(x.shape), name)
+    axes = axes_of(axis, x.shape, name)
     if not axes:
         return x
     if kink not in (None, "share", "error"):
@@ -387,7 +387,7 @@ def min_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None
 def norm(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The square root of the sum of squares; its slope at 0 is 0."""
     x = _array("norm", terms, axis, keepdims)
-    axes = axes_of(axis, len(x.shape), "norm")
+    axes = axes_of(axis, x.shape, "norm")
     if not axes:
         return abs(x)
     return _kept(x, x.graph.tensor("norm", (x,), {"axes": axes}), axes, keepdims)
@@ -397,7 +397,7 @@ def norm(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
 def logsumexp(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """log(sum(exp(x))), computed without overflow."""
     x = _array("logsumexp", terms, axis, keepdims)
-    axes = axes_of(axis, len(x.shape), "logsumexp")
+    axes = axes_of(axis, x.shape, "logsumexp")
     if not axes:
         return x
     _nonempty("logsumexp", x, axes)
@@ -407,7 +407,7 @@ def logsumexp(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
 @layer()
 def softmax(x: Value, *, axis: int = -1) -> Value:
     """exp(x) / sum(exp(x)) along an axis."""
-    axes = (axis_of(axis, len(x.shape), "softmax"),)
+    axes = (axis_of(axis, x.shape, "softmax"),)
     _nonempty("softmax", x, axes)
     return x.graph.tensor("softmax", (x,), {"axes": axes})
 
@@ -415,7 +415,7 @@ def softmax(x: Value, *, axis: int = -1) -> Value:
 @layer()
 def log_softmax(x: Value, *, axis: int = -1) -> Value:
     """log(softmax(x)), computed without underflow."""
-    axis = axis_of(axis, len(x.shape), "log_softmax")
+    axis = axis_of(axis, x.shape, "log_softmax")
     total: Value = logsumexp(x, axis=axis, keepdims=True)
     return x - total
 
@@ -519,6 +519,11 @@ def _full_index(x: Value, given: tuple[Any, ...]) -> list[Any]:
         raise GraphcError(
             f"{_name(x)}[...] takes one list of places and one '...' at most; take them one by one"
         )
+    picking = [place for place, part in enumerate(parts) if isinstance(part, (int, list))]
+    if lists and picking[-1] - picking[0] >= len(picking):
+        raise GraphcError(  # NumPy moves the picked axes to the front here, which surprises people
+            f"{_name(x)}[...]: a slice stands between a list and a number; take them one by one"
+        )
     return parts
 
 
@@ -542,14 +547,14 @@ def _places(part: Any, size: Any, x: Value) -> Any:
     known = concrete((size,), f"indexing {_name(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
         return tuple(range(known)[part])
-    places = np.asarray(part if part != [] else range(0))
-    if places.dtype.kind not in "iu":
+    places = np.asarray(part)
+    if places.dtype.kind not in "iu" and part != []:
         raise GraphcError(
             f"{_name(x)}[{part!r}]: an index is a number, a slice or a list of numbers"
         )
     if places.size and (places.min() < -known or places.max() >= known):
         raise GraphcError(f"{_is(x)}: the index {part} is out of range for size {known}")
-    return _nested(np.where(places < 0, places + known, places))
+    return _nested(np.where(places < 0, places + known, places).astype(int))
 
 
 def _nested(array: Any) -> Any:
@@ -559,7 +564,7 @@ def _nested(array: Any) -> Any:
 @layer()
 def take(x: Value, i: Any, *, axis: int = 0) -> Value:
     """The elements at the places i along an axis."""
-    place = axis_of(axis, len(x.shape), "take")
+    place = axis_of(axis, x.shape, "take")
     return _pick(x, place, _places(_plain_index(i), x.shape[place], x))
 
 
@@ -575,7 +580,7 @@ def concat(values: list[Value], *, axis: int = 0) -> Value:
     """Arrays joined along an axis."""
     first, *others = values
     rank = len(first.shape)
-    place = axis_of(axis, rank, "concat")
+    place = axis_of(axis, first.shape, "concat")
     for other in others:
         if len(other.shape) != rank or any(
             first.shape[i] != other.shape[i] for i in range(-rank, 0) if i != place
@@ -599,7 +604,7 @@ def stack(values: list[Value], *, axis: int = 0) -> Value:
     for value in values:
         if value.shape != values[0].shape:
             raise GraphcError(f"stack: {_is(values[0], value)}; they need one shape")
-    place = axis_of(axis, rank + 1, "stack")
+    place = axis_of(axis, (len(values), *values[0].shape), "stack")
     letters = LETTERS[:rank]
     at = place + rank + 1
     spec = f"{letters}->{letters[:at]}Z{letters[at:]}"
@@ -635,13 +640,15 @@ def _each(value: Any, count: int, name: str) -> tuple[int, ...]:
     return given
 
 
-def window_index(size: int, width: int, stride: int, padding: int, dilation: int) -> Any:
+def window_index(
+    what: str, size: int, width: int, stride: int, padding: int, dilation: int
+) -> Any:
     """The places of each window along an axis, as (windows, width); -1 is padding."""
     reach = dilation * (width - 1) + 1
     if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < reach:
         raise GraphcError(
-            f"a window of {reach} with stride {stride} and padding {padding} does not fit size "
-            f"{size}"
+            f"{what}; a window of {reach} with stride {stride} and padding {padding} does not fit "
+            f"size {size}"
         )
     count = (size + 2 * padding - reach) // stride + 1
     starts = np.arange(count)[:, None] * stride - padding + np.arange(width)[None, :] * dilation
@@ -649,16 +656,17 @@ def window_index(size: int, width: int, stride: int, padding: int, dilation: int
 
 
 def _window_indices(
-    x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any = 1
+    name: str, x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any = 1
 ) -> list[Any]:
     """The places of the windows along each of the trailing axes."""
+    what = f"{name}: {_is(x)}"
     count = len(widths)
     each = [
         _each(value, count, name)
         for value, name in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
     ]
-    sizes = concrete(x.shape[len(x.shape) - count :], "a window")
-    return [window_index(*numbers) for numbers in zip(sizes, widths, *each, strict=True)]
+    sizes = concrete(x.shape[len(x.shape) - count :], name)
+    return [window_index(what, *numbers) for numbers in zip(sizes, widths, *each, strict=True)]
 
 
 def _windows(x: Value, indices: Sequence[Any]) -> Value:
@@ -699,7 +707,7 @@ def _convolve(
     if flip:
         for axis in range(-rank, 0):
             w = _pick(w, axis, tuple(range(widths[axis]))[::-1])
-    windows = _windows(x, _window_indices(x, widths, stride, padding, dilation))
+    windows = _windows(x, _window_indices(name, x, widths, stride, padding, dilation))
     split = "".join(map("".join, zip(space, kernel, strict=True)))
     if len(w.shape) == rank:
         return contract(f"{split},{kernel}->{space}", windows, w)
@@ -740,7 +748,7 @@ def _transposed(
         size = (count - 1) * steps[axis] + spreads[axis] * (width - 1) + 1 - 2 * borders[axis]
         if size < 1:
             raise GraphcError(f"{name}: {_is(x, w)}; padding {borders[axis]} leaves nothing")
-        index = window_index(size, width, steps[axis], borders[axis], spreads[axis])
+        index = window_index(name, size, width, steps[axis], borders[axis], spreads[axis])
         setting = {"axis": axis, "index": index, "size": size}
         result = result.graph.tensor("scatter", (result,), setting)
     return result
@@ -782,7 +790,7 @@ def maxpool(
 ) -> Value:
     """The largest element of each window over the trailing axes; stride defaults to the size."""
     widths = _pool_widths("maxpool", x, size)
-    indices = _window_indices(x, widths, widths if stride is None else stride, padding)
+    indices = _window_indices("maxpool", x, widths, widths if stride is None else stride, padding)
     windows = _windows(x, indices)
     inside = functools.reduce(np.logical_and.outer, [np.asarray(i) >= 0 for i in indices])
     if not inside.any(axis=_within(len(widths))).all():
@@ -803,7 +811,7 @@ def maxpool(
 def avgpool(x: Value, size: Any, *, stride: Any = None, padding: Any = 0) -> Value:
     """The mean of each window over the trailing axes (padding counts as 0)."""
     widths = _pool_widths("avgpool", x, size)
-    indices = _window_indices(x, widths, widths if stride is None else stride, padding)
+    indices = _window_indices("avgpool", x, widths, widths if stride is None else stride, padding)
     average: Value = mean(_windows(x, indices), axis=_within(len(widths)))
     return average
 

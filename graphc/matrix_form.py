@@ -46,6 +46,10 @@ PAIRS: dict[str, Form] = {
     "a,b->ba": Form("outer", (1, 0)),
     "a,ab->ab": Form("rows", (0, 1)),
     "ab,a->ab": Form("rows", (1, 0)),
+    "ab,b->ba": Form("rows", (1, 0), (False, True)),
+    "a,ba->ab": Form("rows", (0, 1), (False, True)),
+    "ab,a->ba": Form("product", (0, 1), (True, False)),
+    "a,ab->ba": Form("product", (1, 0), (True, False)),
     "ab,b->ab": Form("product", (0, 1)),
     "a,ba->ba": Form("product", (1, 0)),
     "ab,ba->ab": Form("product", (0, 1), (False, True)),
@@ -64,7 +68,7 @@ def form_of(spec: str, sizes: Mapping[str, Size]) -> Form | None:
     operands, out = split_spec(spec)
     named = canonical(spec)
     if len(operands) == 2:
-        return PAIRS.get(named) or _pair(*operands, out)
+        return PAIRS.get(named) or _pair(operands[0], operands[1], out)
     if len(operands) == 1:
         return _single(operands[0], out, named, sizes)
     return None
@@ -80,18 +84,30 @@ def _pair(a: str, b: str, out: str) -> Form | None:
     for left, right, order in ((a, b, (0, 1)), (b, a, (1, 0))):
         row, inner = left[:-1], left[-1:]
         stacked = right[:-2] in ("", row[:-1]) and right[-2:-1] == inner
-        if inner and inner not in out and (
-            (right == inner and out == row) or (stacked and len(right) > 1 and out == row + right[-1])
+        if (
+            inner
+            and inner not in out
+            and (
+                (right == inner and out == row)
+                or (stacked and len(right) > 1 and out == row + right[-1])
+            )
         ):
             return Form("matmul", order)
-        if len(left) == 2 and len(right) > 2 and right[-2:-1] == left[1] and left[1] not in out:
-            if out == right[:-2] + left[0] + right[-1]:
+        if len(left) == 2 < len(right) and right[-2] == left[1] and left[1] not in out:
+            spread = out == right[:-2] + left[0] + right[-1]  # one matrix, and a stack
+            if spread:
                 return Form("matmul", order)
     return None
 
 
 def _single(letters: str, out: str, named: str, sizes: Mapping[str, Size]) -> Form | None:
-    words = {"ab->ba": "transpose", "aa->": "trace", "aa->a": "diag", "a->aa": "diag", "->aa": "eye"}
+    words = {
+        "ab->ba": "transpose",
+        "aa->": "trace",
+        "aa->a": "diag",
+        "a->aa": "diag",
+        "->aa": "eye",
+    }
     if named in words:
         return Form(words[named])
     if len(set(letters)) != len(letters) or len(set(out)) != len(out):
@@ -107,7 +123,9 @@ def _single(letters: str, out: str, named: str, sizes: Mapping[str, Size]) -> Fo
     if not fresh and not gone:
         return Form("permute", axes=tuple(letters.index(letter) for letter in out))
     if gone:
-        return Form("sum", axes=gone, keepdims=True) if ones and places == gone and ordered else None
+        return (
+            Form("sum", axes=gone, keepdims=True) if ones and places == gone and ordered else None
+        )
     if not ordered:
         return None
     if not letters:
@@ -179,21 +197,35 @@ def new_axes(axes: Sequence[int], rank: int) -> str:
     return ", ".join("None" if axis in axes else ":" for axis in range(rank))
 
 
-def _einsum(operands: list[str], out: str, sizes: Mapping[str, Size], texts: list[str]) -> str:
-    """einsum as NumPy takes it: every letter of the result stands in an operand, and once."""
-    words, texts = list(operands), list(texts)
-    result = ""
+def einsum_parts(
+    operands: Sequence[str], out: str, sizes: Mapping[str, Size]
+) -> tuple[list[str], str, list[tuple[str, Size]]]:
+    """An einsum in which every letter of the result stands in an operand, and once in the result.
+
+    Gives the letters of all operands, those of the result, and the operands to add: eye or ones.
+    """
+    words, result = list(operands), ""
+    added: list[tuple[str, Size]] = []
     for letter in out:
+        twin = letter
         if letter in result:  # a diagonal: the second axis is tied to the first
             twin = unused_letters([*words, out, result], 1)
-            words, texts = [*words, letter + twin], [*texts, f"eye({sizes[letter]})"]
-            letter = twin
-        result += letter
+            words.append(letter + twin)
+            added.append(("eye", sizes[letter]))
+        result += twin
     for letter in out:
         if not any(letter in word for word in words):
-            words, texts = [*words, letter], [*texts, f"ones({sizes[letter]})"]
-    while "1" in texts and not words[texts.index("1")]:
-        del words[texts.index("1")], texts[texts.index("1")]
+            words.append(letter)
+            added.append(("ones", sizes[letter]))
+    return words, result, added
+
+
+def _einsum(operands: list[str], out: str, sizes: Mapping[str, Size], texts: list[str]) -> str:
+    """einsum as NumPy takes it."""
+    words, result, added = einsum_parts(operands, out, sizes)
+    texts = texts + [f"{name}({size})" for name, size in added]
+    if texts[0] == "1" and not words[0] and len(words) > 1:
+        words, texts = words[1:], texts[1:]
     return f'einsum("{",".join(words)}->{result}", {", ".join(texts)})'
 
 
@@ -208,10 +240,14 @@ def gather_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piec
     window = _window(index)
     if window is not None and min(map(min, index)) < 0:
         widths = ", ".join(
-            f"({window[0]}, {_reach(window) - size - window[0]})" if at == settings["axis"] else "(0, 0)"
+            f"({window[0]}, {_reach(window) - size - window[0]})"
+            if at == settings["axis"]
+            else "(0, 0)"
             for at in range(-len(shape), 0)
         )
-        text = f"pad({piece[0]}, ({widths},))" if len(shape) == 1 else f"pad({piece[0]}, ({widths}))"
+        text = (
+            f"pad({piece[0]}, ({widths},))" if len(shape) == 1 else f"pad({piece[0]}, ({widths}))"
+        )
     return f"{text}[{before}{_places(index)}]", 8
 
 
@@ -250,15 +286,18 @@ def _window(index: Any) -> tuple[int, int, int, int, int] | None:
         for dilation in range(1, 2 + max(max(row) for row in index)):
             i, j = inside[0] if inside else (0, 0)
             start = index[i][j] - i * stride - j * dilation
-            if all(index[i][j] == start + i * stride + j * dilation for i, j in inside) and start <= 0:
+            if (
+                all(index[i][j] == start + i * stride + j * dilation for i, j in inside)
+                and start <= 0
+            ):
                 return -start, stride, dilation, count, width
     return None
 
 
 def _reach(window: tuple[int, int, int, int, int]) -> int:
     """The size of the padded axis that the windows need."""
-    padding, stride, dilation, count, width = window
-    return (count - 1) * stride + (width - 1) * dilation + 1 + padding * 0
+    _, stride, dilation, count, width = window
+    return (count - 1) * stride + (width - 1) * dilation + 1
 
 
 def _places(index: Any) -> str:
@@ -299,13 +338,17 @@ def winner_text(text: str, shape: Shape, settings: Mapping[str, Any]) -> Piece:
         ties = f"({text} == max({text}{f', axis={axis}, keepdims=True' if where_ else ''}))"
         return f"{ties}/sum({ties}{f', axis={axis}, keepdims=True' if where_ else ''})", 2
     count = "*".join(str(shape[place]) for place in axes)
-    count = count if not all(isinstance(shape[p], int) for p in axes) else str(_product(shape, axes))
+    count = (
+        count if not all(isinstance(shape[p], int) for p in axes) else str(_product(shape, axes))
+    )
     if len(axes) == len(shape):
         first = f"eye({count})[argmax({text})]"
         return (first, 8) if len(shape) == 1 else (f"reshape({first}, {shape_text(shape)})", ATOM)
     if len(axes) == 1:
         chosen = f"eye({count})[argmax({text}{where_})]"
-        return (chosen, 8) if axes[0] == len(shape) - 1 else (f"moveaxis({chosen}, -1, {axis})", ATOM)
+        return (
+            (chosen, 8) if axes[0] == len(shape) - 1 else (f"moveaxis({chosen}, -1, {axis})", ATOM)
+        )
     last = tuple(range(-len(axes), 0))
     front = tuple(size for place, size in enumerate(shape) if place not in axes)
     flat = f"reshape(moveaxis({text}, {axes}, {last}), {shape_text((*front, -1))})"

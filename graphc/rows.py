@@ -142,9 +142,8 @@ class Rows:
         if repeated is not None and not repeated[1] and not self.is_diagonal(repeated[2]):
             whole = self.apply("mul", (repeated[0], self.constant(factor)), {})
             return self.repeated(whole, self.graph.shape(row), repeated[2])  # 2 * full(s)
-        if inner := self.inside(row, "div"):
-            if self.number(inner[0]) == 1:
-                return self.graph.operation("div", (self.constant(factor), inner[1]), {})
+        if (inner := self.inside(row, "div")) and self.number(inner[0]) == 1:
+            return self.graph.operation("div", (self.constant(factor), inner[1]), {})
         if factor == -1:
             if inner := self.inside(row, "sub"):
                 return self.graph.operation("sub", inner[::-1], {})
@@ -341,7 +340,14 @@ class Rows:
     def reshaped(self, row: int, shape: Shape) -> int:
         if self.graph.shape(row) == shape:
             return row
-        return self.graph.operation("reshape", (row,), {"shape": shape})
+        return self.selected("reshape", row, shape=shape)
+
+    def selected(self, op: str, row: int, **settings: Any) -> int:
+        """A selection of a multiple is the multiple of the selection."""
+        factor, rest = self.term(row)
+        if factor == 1 or rest is None:
+            return self.graph.operation(op, (row,), settings)
+        return self.scaled(factor, self.graph.operation(op, (rest,), settings))
 
     def same(self, one: int, other: int) -> bool:
         """Whether two rows are the same formula, as far as a short look can tell."""
@@ -544,9 +550,13 @@ class Rows:
         graph = self.graph
         if len(args) == 1 and (simple := self.unary(args[0], operands[0], out, sizes)) is not None:
             return simple
+        if len(args) > 1 and self.is_diagonal(out):  # diag(x * y)
+            core = "".join(x for x in dict.fromkeys(out) if x in "".join(operands))
+            inner = self.contraction(args, operands, core, sizes)
+            return self.contraction([inner], [core], out, sizes)
         if len(args) == 2:
-            (a, b), plain = operands, not self.is_diagonal(out)
-            if plain and out in (a, b) and out.endswith(a) and out.endswith(b):
+            a, b = operands
+            if out in (a, b) and out.endswith(a) and out.endswith(b):
                 return self.apply("mul", args, {})
             spec = canonical(f"{a},{b}->{out}")
             form = PAIRS.get(spec)
@@ -566,24 +576,28 @@ class Rows:
         """A sum, a transpose or a repetition: the row itself, or one contraction of what it was."""
         if letters == out:
             return row
-        if self.is_diagonal(letters) or self.is_diagonal(out):
+        if self.is_diagonal(out):
             return None
         gone = [letter for letter in letters if letter not in out]
         fresh = [letter for letter in out if letter not in letters]
-        if gone and fresh:  # a sum that is repeated
+        if gone and fresh and not self.is_diagonal(letters):  # a sum that is repeated
             total = "".join(letter for letter in letters if letter in out)
             summed = self.contraction([row], [letters], total, sizes)
             return self.contraction([summed], [total], out, sizes)
         inner = self.inside(row, "contract")
-        if not inner or (len(inner) > 1 and (gone or fresh)):
+        plain = not self.is_diagonal(letters)
+        if not inner or (gone and fresh) or (len(inner) > 1 and plain and (gone or fresh)):
             return None
         below, middle = split_spec(self.graph.settings(row)["spec"])
         if self.is_diagonal(middle) or any(map(self.is_diagonal, below)):
             return None
         place = dict(zip(middle, letters, strict=True))
-        hidden = [x for x in dict.fromkeys("".join(below)) if x not in place]
-        if hidden and fresh:
-            return None
+        present = "".join(below)
+        if any(x not in present and place[x] not in out for x in middle):
+            return None  # a repeated axis is summed: that multiplies by its size
+        hidden = [x for x in dict.fromkeys(present) if x not in place]
+        if hidden and (fresh or not plain):
+            return None  # diag(A @ B) is easier to read than a sum over an element-wise product
         place.update(zip(hidden, unused_letters([letters, out], len(hidden)), strict=True))
         table = str.maketrans(place)
         return self.contraction(list(inner), [word.translate(table) for word in below], out, sizes)
@@ -606,4 +620,6 @@ TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
     "ratio_or_0": Rows.ratio,
     "inv": Rows.inverse,
     "reshape": Rows.reshaped,
+    "gather": lambda rows, row, **settings: rows.selected("gather", row, **settings),
+    "scatter": lambda rows, row, **settings: rows.selected("scatter", row, **settings),
 }

@@ -6,7 +6,7 @@ sweep over its own formula, so only primitives and kinks state derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 

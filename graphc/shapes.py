@@ -59,23 +59,26 @@ def broadcast(shapes: Sequence[Shape], what: str, labels: Sequence[str]) -> Shap
     return tuple(result)
 
 
-def axis_of(axis: Any, rank: int, what: str) -> int:
+def axis_of(axis: Any, shape: Shape, what: str) -> int:
     """An axis counted from the end, -rank..-1, so that further leading axes do not move it."""
+    rank = len(shape)
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise GraphcError(f"{what}: axis={axis!r} is not a whole number")
     if not -rank <= axis < rank:
-        raise GraphcError(f"{what}: axis {axis} is out of range for {rank} axes")
+        raise GraphcError(
+            f"{what}: axis {axis} is out of range for the {rank} axes of {shape_text(shape)}"
+        )
     return axis if axis < 0 else axis - rank
 
 
-def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
+def axes_of(axis: Any, shape: Shape, what: str) -> tuple[int, ...]:
     """All axes for None, one for a number, several for a tuple; counted from the end, ascending."""
     if axis is None:
-        return tuple(range(-rank, 0))
+        return tuple(range(-len(shape), 0))
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted(axis_of(a, rank, what) for a in given))
+    axes = tuple(sorted(axis_of(a, shape, what) for a in given))
     if len(set(axes)) != len(axes):
-        raise GraphcError(f"{what}: axis={axis!r} names an axis twice")
+        raise GraphcError(f"{what}: axis={axis!r} names an axis of {shape_text(shape)} twice")
     return axes
 
 

@@ -601,3 +601,281 @@ def test_floats_agree_and_so_does_the_derivative_as_a_graph(case):
         np.testing.assert_allclose(backward[name], wanted, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(values[output], wanted, rtol=1e-11, atol=1e-11)
         assert np.asarray(backward[name]).dtype == np.float64
+
+
+@every_case
+def test_reads_back(case):
+    graph = gc.parse(case.text())
+    again = gc.parse(graph.to_text())
+    assert again.to_text() == graph.to_text()
+    at = given({name: digits(value) for name, value in case.point().items()})
+    same(again.values(at)["y"], graph.values(at)["y"], exact=False)
+
+
+# Ties and kinks.
+
+
+def gradient(text: str, at: Mapping[str, Any], wrt: str = "x") -> Any:
+    return gc.parse(text).reverse("y", at)[wrt].tolist()
+
+
+IN_LISTS_AND_ARRAYS = pytest.mark.parametrize("kind", [list, lambda v: np.array(v, dtype=float)])
+
+
+@IN_LISTS_AND_ARRAYS
+def test_the_first_largest_element_wins(kind):
+    at = {"x": kind([[1, 3, 3], [3, 2, 2]])}
+    with pytest.warns(gc.KinkWarning, match="'y'"):
+        assert gradient("input x[2, 3]\ny = max(x)", at) == [[0, 1, 0], [0, 0, 0]]
+    with pytest.warns(gc.KinkWarning):
+        found = gradient("input x[2, 3]\ny = sum(max(x, axis=1))", at)
+    assert found == [[0, 1, 0], [1, 0, 0]]
+    with pytest.warns(gc.KinkWarning):
+        found = gradient("input x[2, 3]\ny = sum(min(x, axis=1))", at)
+    assert found == [[1, 0, 0], [0, 1, 0]]
+
+
+@IN_LISTS_AND_ARRAYS
+def test_ties_may_be_shared_or_refused(kind):
+    at = {"x": kind([3, 1, 3])}
+    with pytest.warns(gc.KinkWarning):
+        assert gradient("input x[3]\ny = max(x, kink='share')", at) == [HALF, 0, HALF]
+    with pytest.raises(gc.GraphcError, match="kink='error'"):
+        gradient("input x[3]\ny = max(x, kink='error')", at)
+    with pytest.raises(gc.GraphcError, match="must be 'share' or 'error'"):
+        gc.parse("input x[3]\ny = max(x, kink='left')")
+
+
+@IN_LISTS_AND_ARRAYS
+def test_overlapping_windows_with_ties(kind):
+    at = {"x": kind([[1, 1, 0], [1, 1, 0], [0, 0, 0]])}
+    with pytest.warns(gc.KinkWarning):
+        found = gradient("input x[3, 3]\ny = sum(maxpool(x, 2, stride=1))", at)
+    assert found == [[1, 1, 0], [1, 1, 0], [0, 0, 0]]
+    with pytest.warns(gc.KinkWarning):
+        found = gradient("input x[3, 3]\ny = sum(maxpool(x, 2, stride=1, kink='share'))", at)
+    assert found == [[Fraction(1, 4), Fraction(3, 4), 0], [Fraction(3, 4), Fraction(9, 4), 0], [0] * 3]
+
+
+@IN_LISTS_AND_ARRAYS
+def test_padding_never_wins(kind):
+    """Not even where every element is negative, equal and the smallest of all."""
+    text = "input x[2, 2]\ny = sum(maxpool(x, 2, stride=2, padding=1))"
+    at = {"x": kind([[-7, -7], [-7, -9]])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # each window holds one element: no ties
+        assert gc.parse(text).values(at)["y"] == -30
+        assert gradient(text, at) == [[1, 1], [1, 1]]
+
+
+def test_padding_keeps_small_differences():
+    text = "input x[2]\ny = sum(maxpool(x, 2, stride=1, padding=1))"
+    assert gradient(text, {"x": np.array([1e-20, -1e17])}) == [2.0, 1.0]
+
+
+# Where no finite derivative is, and where one is.
+
+
+@IN_LISTS_AND_ARRAYS
+def test_norm_at_0(kind):
+    graph = gc.parse("input x[3]\ny = norm(x)")
+    assert graph.values({"x": kind([0, 0, 0])})["y"] == 0
+    assert graph.reverse("y", {"x": kind([0, 0, 0])})["x"].tolist() == [0, 0, 0]
+    slopes = graph.differentiate("y", ["x"])
+    assert slopes.values({"x": kind([0, 0, 0])})["x_bar"].tolist() == [0, 0, 0]
+    with pytest.warns(gc.NotFiniteWarning):  # the naive formula
+        naive = gradient("input x[3]\ny = sqrt(sum(x**2))", {"x": np.zeros(3)})
+    assert np.isnan(naive).all()
+
+
+def test_norm_at_0_of_some_rows():
+    at = {"x": [[0, 0], [3, 4]]}
+    found = gradient("input x[2, 2]\ny = sum(norm(x, axis=1))", at)
+    assert found == [[0, 0], [Fraction(3, 5), Fraction(4, 5)]]
+
+
+def test_sqrt_at_0_is_told():
+    text = "input x[3]\ny = sum(sqrt(x))"
+    with pytest.warns(gc.NotFiniteWarning, match="d y / d x"):
+        assert gradient(text, {"x": np.array([0.0, 1, 4])}) == [math.inf, 0.5, 0.25]
+    with pytest.raises(gc.GraphcError, match="d y / d x is not a finite real number"):
+        gradient(text, {"x": [0, 1, 4]})
+
+
+@pytest.mark.parametrize("formula", ["sum(inv(x))", "sum(solve(x, [1, 2]))", "logdet(x)"])
+def test_a_singular_matrix_is_told(formula):
+    graph = gc.parse(f"input x[2, 2]\ny = {formula}")
+    with pytest.raises(gc.GraphcError, match="'y'.*not a finite real number"):
+        graph.values({"x": [[1, 2], [2, 4]]})
+    with pytest.warns(gc.NotFiniteWarning):
+        assert not np.isfinite(graph.values({"x": np.array([[1.0, 2], [2, 4]])})["y"])
+
+
+def test_matrix_functions_are_exact():
+    at = {"A": [[2, 1], ["1/2", 3]], "b": [1, 2]}
+    graph = gc.parse(
+        "input A[2, 2] b[2]\nB = inv(A)\nd = det(A)\nl = logdet(A)\ns = solve(A, b)\noutput l"
+    )
+    values = graph.values(at)
+    assert values["d"] == Fraction(11, 2)
+    assert values["B"].tolist() == [
+        [Fraction(6, 11), Fraction(-2, 11)],
+        [Fraction(-1, 11), Fraction(4, 11)],
+    ]
+    assert values["s"].tolist() == [Fraction(2, 11), Fraction(7, 11)]
+    assert str(values["l"]) == "log(11/2)"
+    assert graph.reverse("l", at)["A"].tolist() == values["B"].T.tolist()
+
+
+BRANCHES = [
+    ("where(x > 0, log(x), 0)", [0, HALF, 0, 1]),
+    ("where(x > 0, sqrt(x), x**2)", [-2, HALF / math.sqrt(2), -6, HALF]),
+    ("where(x > 0, 1/where(x > 0, x, 0), 0)", [0, -Fraction(1, 4), 0, -1]),
+    ("where(x < 0, 0, x*log(x))", [0, 1 + math.log(2), 0, 1]),
+]
+
+
+@IN_LISTS_AND_ARRAYS
+@pytest.mark.parametrize("formula, wanted", BRANCHES)
+def test_the_branch_not_taken_leaves_nothing(formula, wanted, kind):
+    graph = gc.parse(f"input x[4]\ny = sum({formula})\n")
+    at = {"x": kind([-1, 2, -3, 1])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert math.isfinite(graph.values(at)["y"])
+        for found in (
+            graph.reverse("y", at)["x"],
+            graph.jacobian("y", "x", at),
+            graph.expand().reverse("y", at)["x"],
+            graph.differentiate("y", ["x"]).values(at)["x_bar"],
+            [graph.forward({"x": row}, at)["y"] for row in np.eye(4).astype(int).tolist()],
+        ):
+            np.testing.assert_allclose(np.array(found, dtype=float), np.array(wanted, dtype=float))
+
+
+# Second derivatives.
+
+SECOND = [
+    ("sum(x**3)", (3,)),
+    ("sum(exp(x)*x)", (2, 2)),
+    ("norm(x)", (3,)),
+    ("logsumexp(x)", (3,)),
+    ("sum(softmax(x)**2)", (3,)),
+    ("logdet(x.T @ x + diag([1, 2]))", (2, 2)),
+    ("det(x)", (2, 2)),
+    ("sum(inv(x))", (2, 2)),
+    ("sum(solve(x, [1, 2])**2)", (2, 2)),
+    ("x @ [[1, 2, 3], [4, 5, 6], [7, 8, 10]] @ x", (3,)),
+    ("sum(conv1d(x, [1, 2])**2)", (3,)),
+    ("softmax_cross_entropy(x @ [[1, 2], [0, 1]], [1/4, 3/4])", (2,)),
+    ("sum(tanh(x[1:]*x[:-1])**2)", (3,)),
+    ("var(x)*sum(sigmoid(x))", (3,)),
+    ("sum(max(x, axis=1)**3)", (2, 2)),
+    ("prod(x)", (3,)),
+]
+second = pytest.mark.parametrize("formula, shape", SECOND)
+
+
+def second_point(shape: Shape) -> Any:
+    numbers = iter(["7/5", "1/3", "-1/2", "9/8"])
+    point = np.empty(shape, dtype=object)
+    for index in np.ndindex(*shape):
+        point[index] = digits(Fraction(next(numbers)))
+    return point
+
+
+@second
+def test_hessian(formula, shape):
+    graph = gc.parse(f"input x[{', '.join(map(str, shape))}]\ny = {formula}\n")
+    point = second_point(shape)
+    hessian = np.asarray(graph.hessian("y", "x", {"x": point.tolist()}), dtype=object)
+    assert hessian.shape == shape + shape
+    for index in np.ndindex(*shape):
+        step = np.zeros(shape, dtype=object)
+        step[index] = STEP
+        ahead, behind = (
+            graph.reverse("y", {"x": (point + s).tolist()})["x"] for s in (step, -step)
+        )
+        same(hessian[(..., *index)], (ahead - behind) / (2 * STEP), False, 1e-20)
+    rough = graph.hessian("y", "x", {"x": point.astype(float)})
+    np.testing.assert_allclose(
+        np.asarray(rough, dtype=float), hessian.astype(float), rtol=1e-9, atol=1e-9
+    )
+
+
+@second
+def test_hessian_vector_product_and_gradient_of_a_gradient_norm(formula, shape):
+    graph = gc.parse(f"input x[{', '.join(map(str, shape))}]\ny = {formula}\n")
+    at = {"x": second_point(shape).tolist()}
+    along = numbers(random.Random(3), shape)
+    hessian = np.asarray(graph.hessian("y", "x", at), dtype=object)
+    slopes = graph.differentiate("y", ["x"])
+    product = slopes.forward({"x": along.tolist()}, at)["x_bar"]
+    same(product, np.tensordot(hessian, along, axes=len(shape)), False)
+    same(slopes.reverse({"x_bar": along.tolist()}, at)["x"], product, False)
+    slopes.node("s", "norm(x_bar)")
+    slope = slopes.values(at)["x_bar"]
+    wanted = np.tensordot(hessian, slope, axes=len(shape)) / slopes.values(at)["s"]
+    same(slopes.reverse("s", at)["x"], wanted, False)
+
+
+# Stable by construction; the naive formula fails beside it.
+
+
+def naive_fails(text: str, at: Mapping[str, Any]) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = gc.parse(text)
+        results = [graph.values(at)["y"], graph.reverse("y", at)["x"]]
+    return not all(np.isfinite(result).all() for result in results)
+
+
+def precisely(formula: str, x: list[float], function: Callable[[Any], Any]) -> None:
+    """Value and gradient in floats against mpmath with enough digits."""
+    context = mpmath.MPContext()
+    context.dps = 9000  # exp(-20000) is 1e-8686
+    graph = gc.parse(f"input x[{len(x)}]\ny = {formula}\n")
+    at = {"x": np.array(x)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value, slope = graph.values(at)["y"], graph.reverse("y", at)["x"]
+        again = graph.differentiate("y", ["x"]).values(at)["x_bar"]
+    exact = [context.mpf(v) for v in x]
+    assert value == pytest.approx(float(function(context, exact)), rel=1e-15)
+    for place in range(len(x)):
+        step = [context.mpf(0)] * len(x)
+        step[place] = context.mpf(10) ** -30
+        ahead = function(context, [a + s for a, s in zip(exact, step, strict=True)])
+        behind = function(context, [a - s for a, s in zip(exact, step, strict=True)])
+        wanted = float((ahead - behind) / (2 * step[place]))
+        assert slope[place] == pytest.approx(wanted, rel=1e-12, abs=1e-30)
+        assert again[place] == pytest.approx(wanted, rel=1e-12, abs=1e-30)
+
+
+@pytest.mark.parametrize("x", [[1e4, -1e4, 0.0], [-1e4, 1e4, 1e4], [1e4, 1e4, 1e4]])
+def test_softmax_cross_entropy_at_large_logits(x):
+    def loss(context: Any, z: Any) -> Any:
+        return context.log(sum(context.exp(v) for v in z)) - z[1]
+
+    precisely("softmax_cross_entropy(x, onehot(1, 3))", x, loss)
+    naive = "input x[3]\ny = -sum(onehot(1, 3)*log(exp(x)/sum(exp(x))))"
+    assert naive_fails(naive, {"x": np.array(x)})
+
+
+def test_logsumexp_of_large_numbers():
+    def total(context: Any, z: Any) -> Any:
+        return context.log(sum(context.exp(v) for v in z))
+
+    for x in ([1e4, 1e4 - 1, -1e4], [-1e4, -1e4 - 2]):
+        precisely("logsumexp(x)", x, total)
+        naive = f"input x[{len(x)}]\ny = log(sum(exp(x)))"
+        assert naive_fails(naive, {"x": np.array(x)})
+
+
+def test_log_sigmoid_far_out():
+    def total(context: Any, z: Any) -> Any:
+        return sum(-context.log(1 + context.exp(-v)) for v in z)
+
+    precisely("sum(log_sigmoid(x))", [800.0, -800.0, 0.5], total)
+    naive = "input x[2]\ny = sum(log(1/(1 + exp(-x))))"
+    assert naive_fails(naive, {"x": np.array([800.0, -800.0])})
