@@ -1,9 +1,13 @@
-"""Writes docs/matrix-identities.md from tests/identities.py: python docs/make_identities.py > docs/matrix-identities.md"""
+"""Prints the page of matrix identities from tests/identities.py.
+
+python docs/make_identities.py > docs/matrix-identities.md
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -18,11 +22,11 @@ Each line was derived by graphc from the formula in the second column; nothing w
 check the text of every derivative, its value against 80-digit central differences, and that NumPy
 computes the derivative from the printed text. A derivative of a scalar has the shape of what it is
 taken by; a Jacobian has the shape of `f`, then that of the variable (numerator layout). `f` is the
-value itself. Lines marked * are those that SymPy 1.14 gets wrong or leaves undone.
+value itself. Lines marked * are those for which SymPy 1.14 answers 0.
 """
 
 
-def derivative(identity: Identity) -> gc.Expression:
+def derivative(identity: Identity) -> Any:
     g = gc.parse(identity.text)
     if identity.group == "Hessians":
         return g.hessian("f", identity.wrt)

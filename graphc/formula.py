@@ -148,7 +148,7 @@ def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         mask = bracket(operands[0], 1)
         if _is_number(graph, inner[1], 1):
             return operands[0]
-        return f"{bracket(operands[1], 2)}*{mask}", 2
+        return f"{bracket(operands[1], 3 if _word(graph, inner[1]) == 'matmul' else 2)}*{mask}", 2
     masks = [is_mask(graph, operand) for operand in inner]
     if (op == "contract" and all(masks)) or op in ("neg", "add", "sub", "power"):
         # NumPy does not count with truth values there
@@ -156,7 +156,18 @@ def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
             (f"where({piece[0]}, 1, 0)", ATOM) if mask else piece
             for piece, mask in zip(operands, masks, strict=True)
         ]
-    return as_text(graph, row, _without_brackets(graph, row, operands))
+    operands = _without_brackets(graph, row, operands)
+    if op == "mul" and (places := _columns(graph, row)):
+        matrix, vector = (operands[place] for place in places)
+        return f"{bracket(matrix, 2)} @ diag({vector[0]})", 2
+    return as_text(graph, row, operands)
+
+
+def _columns(graph: Structure, row: int) -> tuple[int, ...]:
+    """The places of A and v where A*v scales the columns of a matrix by a computed vector."""
+    shapes = [len(graph.shape(operand)) for operand in graph.operands[row]]
+    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get(tuple(shapes), ())
+    return places if places and graph.operands[row][places[1]] not in graph.names else ()
 
 
 def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
@@ -167,7 +178,12 @@ def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list
     signed = operands[-1][0].startswith("-")
     if op == "neg" and words[0] and operands[0][1] == 2 and not signed:
         loose[0] = operands[0][0], 4
-    if op == "mul" and not graph.shape(inner[0]):
+    if op == "mul" and graph.shape(inner[0]) and graph.shape(inner[1]):
+        if words[0] == "matmul" and not _columns(graph, row):
+            loose[0] = operands[0][0], 0
+        if words[1] == "product" and graph.ops[inner[1]] == "mul" and not signed:
+            loose[1] = operands[1][0], 4  # a*(b*c)
+    elif op == "mul" and not graph.shape(inner[0]):
         if words[0] == "matmul":
             loose[0] = operands[0][0], 0  # (a @ x)*y is easier to read than a @ x*y
         if words[1] and operands[1][1] == 2 and not signed:
@@ -191,6 +207,8 @@ def _word(graph: Structure, row: int) -> str:
     if op == "contract":
         form = form_of(graph.settings(row)["spec"], {})
         return {"rows": "matmul"}.get(form.word, form.word) if form is not None else ""
+    if op == "mul" and _columns(graph, row):
+        return "matmul"
     tensors = all(graph.shape(operand) for operand in graph.operands[row])
     if op in ("mul", "div"):
         return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"

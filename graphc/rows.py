@@ -214,6 +214,9 @@ class Rows:
             if rest is not None:  # norm(x) * (x / norm(x)) is x, also at 0
                 return self.apply("mul", (rest, ratio[0]), {})
         if not graph.shape(row):
+            below = self.inside(row, "div")
+            if below and self.number(below[0]) == 1:
+                return self.divided(scalar, below[1])
             return graph.operation("mul", (scalar, row), {})
         inner, rest = self.scalar_factor(row)
         if inner is not None:
