@@ -18,7 +18,7 @@ import graphc as gc  # noqa: E402
 
 HEAD = """# Matrix-calculus identities
 
-Each line was derived by graphc from the formula in the second column; nothing was typed in. The tests
+Each line was derived by graphc from the formula in the second column; nothing was typed in. Tests
 check the text of every derivative, its value against 80-digit central differences, and that NumPy
 computes the derivative from the printed text. A derivative of a scalar has the shape of what it is
 taken by; a Jacobian has the shape of `f`, then that of the variable (numerator layout). `f` is the

@@ -21,7 +21,9 @@ from .errors import GraphcError
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
 KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
-FACTORED_OPERATIONS = 200  # an expanded expression with more is not worth factoring
+FACTORED_OPERATIONS = 120  # an expanded expression with more is not worth factoring,
+FACTORED_TERMS = 20  # nor one with more terms
+FACTORED_NUMBER = 10**9  # or larger coefficients
 DIGITS = 30
 ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
@@ -207,6 +209,15 @@ def _shown(value: Exact) -> Any:
     return as_expression(value.digits) if shown is None else shown
 
 
+def _quick_to_factor(expression: Any) -> bool:
+    """Whether factoring takes well under a second: few terms with small numbers in them."""
+    terms = expression.args if expression.is_Add else (expression,)
+    if len(terms) > FACTORED_TERMS or operations(expression) > FACTORED_OPERATIONS:
+        return False
+    numbers = (number for term in terms for number in term.as_coeff_Mul()[0].as_numer_denom())
+    return all(abs(number) < FACTORED_NUMBER for number in numbers)
+
+
 @lru_cache(maxsize=4096)
 def _canonical(expression: Any) -> Any:
     """One form for equal sums of products, whichever way they came about; None if it is large.
@@ -224,7 +235,7 @@ def _canonical(expression: Any) -> Any:
         expanded = sympy.expand(expression, **hints)
     if operations(expanded) <= SHOWN_OPERATIONS:
         return expanded
-    if operations(expanded) > FACTORED_OPERATIONS:
+    if not _quick_to_factor(expanded):
         return None
     factored = sympy.factor(expanded)
     return factored if operations(factored) <= SHOWN_OPERATIONS else None

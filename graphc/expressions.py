@@ -65,7 +65,6 @@ _ADVICE: dict[type, str] = {
 }
 # records that formulas cannot call, and what to write instead
 _INTERNAL = {
-    "identity": "a copy is written y = x",
     "pi": "write pi without brackets",
     "taken": "write where(cond, a, b)",
     "untaken": "write where(cond, a, b)",
@@ -209,12 +208,12 @@ class Builder:
     def name(self, tree: ast.expr, name: str) -> Value:
         if name in self.env:
             return Value(self.graph, self.graph.constant(self.env[name]))
-        if self.free and name != "pi":
+        if name == "pi":
+            return Value(self.graph, self.graph.append("pi"))
+        if self.free:
             return Value(self.graph, self.graph.append("symbol", symbol=naming.checked(name)))
         if name in self.graph.rows:
             return Value(self.graph, self.graph.rows[name])
-        if name == "pi":
-            return Value(self.graph, self.graph.append("pi"))
         if name in self.graph.named_sizes():
             return Value(self.graph, self.graph.append("size", size=name))
         advice = f"add 'param {name}' or 'input {name}'"
@@ -365,7 +364,7 @@ def _combined(
         if _bits(value) > MOST_BITS:
             raise OverflowError
     except (ZeroDivisionError, OverflowError) as error:
-        what = f"is a number of over {MOST_DIGITS} digits; use a smaller one"
+        what = f"is too large: it has over {MOST_DIGITS} digits; use a smaller number"
         if isinstance(error, ZeroDivisionError):
             what = "is a division by 0; change the divisor"
         raise Mistake(
@@ -481,7 +480,8 @@ def given_value(syntax: Syntax, env: Env | None = None) -> Any:
         root = Builder(scratch, syntax, env or {}).row()
     except Unknown as error:
         raise Mistake(
-            f"{error.name!r} is not a number; give one such as 1/3, 0.25 or pi/4", error.column
+            f"{error.name!r} is not declared as a number; give one such as 1/3 or pi/4",
+            error.column,
         ) from None
     values: list[Any] = []
     for row, op in enumerate(scratch.ops):
@@ -516,13 +516,13 @@ def expression(graph: Structure, text: str, what: str, symbols: bool = False) ->
 
 def constant(text: str, what: str) -> Any:
     """The exact number that a string such as '1/3' or 'pi/3' spells."""
-    return _alone(text, what, given_value)
+    return _alone(text, what, given_value, caret=False)  # a value is short
 
 
-def _alone(text: str, what: str, use: Callable[[Syntax], T]) -> T:
+def _alone(text: str, what: str, use: Callable[[Syntax], T], caret: bool = True) -> T:
     if not text.isprintable():
         raise GraphcError(f"{what}: {visible(text)} holds an invisible character; delete it")
     try:
         return use(read_formula(text, 0))
-    except Mistake as error:
-        raise told(error, what, "", text) from None
+    except GraphcError as error:
+        raise told(error, what, "", text if caret else "") from None

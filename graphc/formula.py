@@ -166,8 +166,10 @@ def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
 def _columns(graph: Structure, row: int) -> tuple[int, ...]:
     """The places of A and v where A*v scales the columns of a matrix by a computed vector."""
     shapes = [len(graph.shape(operand)) for operand in graph.operands[row]]
-    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get(tuple(shapes), ())
-    return places if places and graph.operands[row][places[1]] not in graph.names else ()
+    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get((shapes[0], shapes[1]))
+    return (
+        places if places is not None and graph.operands[row][places[1]] not in graph.names else ()
+    )
 
 
 def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
@@ -190,7 +192,7 @@ def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list
             loose[1] = operands[1][0], 4
     if op == "contract" and len(inner) == 2:
         form = form_of(graph.settings(row)["spec"], {})
-        if form is not None and form.word in ("matmul", "rows"):
+        if form is not None and form.word in ("matmul", "rows", "columns"):
             left, right = form.order
             if words[left] == "product":
                 loose[left] = operands[left][0], 0
@@ -206,7 +208,8 @@ def _word(graph: Structure, row: int) -> str:
     op = graph.ops[row]
     if op == "contract":
         form = form_of(graph.settings(row)["spec"], {})
-        return {"rows": "matmul"}.get(form.word, form.word) if form is not None else ""
+        word = form.word if form is not None else ""
+        return "matmul" if word in ("rows", "columns") else word
     if op == "mul" and _columns(graph, row):
         return "matmul"
     tensors = all(graph.shape(operand) for operand in graph.operands[row])

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .errors import GraphcError, listing
+from .errors import GraphcError, listing, visible
 from .expressions import declare_partial, expression
 from .formula import expression_text, formula_text, value_text
 from .functions import FUNCTIONS
 from .graphs import Graph
 from .names import checked
 from .paths import topological
-from .structure import checked_number
-from .value import Value
+from .value import COMPARISONS, Value
 
 # Edges of which only the local derivatives are known.
 
 
 def from_edges(edges: Any, name: str = "edges") -> Graph:
-    """A graph of which only local derivatives are known: {(source, target): z} or (source, target, z)."""
+    """A graph of local derivatives alone: {(source, target): z}, or a list of the three."""
     triples = _triples(edges)
     order = _ordered([(source, target) for source, target, _ in triples])
     graph = Graph(name)
@@ -40,25 +40,36 @@ def from_edges(edges: Any, name: str = "edges") -> Graph:
 
 
 def _triples(edges: Any) -> list[tuple[str, str, Any]]:
+    """(source, target, z) of every edge, names checked."""
     advice = "give {(source, target): z} or a list of (source, target, z)"
     if isinstance(edges, Mapping):
-        items: Iterable[Any] = [(key, z) for key, z in edges.items()]
-        if any(not isinstance(key, tuple) or len(key) != 2 for key in edges):
-            raise GraphcError(f"a key of the edges is not a pair of names; {advice}")
-        edges = [(source, target, z) for (source, target), z in items]
-    try:
-        triples = [(source, target, z) for source, target, z in edges]
-    except (TypeError, ValueError):
-        raise GraphcError(f"cannot read the edges; {advice}") from None
+        for key in edges:
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise GraphcError(f"the key {_brief(key)} is not a pair of names; {advice}")
+        edges = [(source, target, z) for (source, target), z in edges.items()]
+    elif isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise GraphcError(f"the edges are {type(edges).__name__}; {advice}")
+    triples = []
+    for edge in edges:
+        if not isinstance(edge, (tuple, list)) or len(edge) != 3:
+            raise GraphcError(f"{_brief(edge)} is not an edge; {advice}")
+        triples.append((checked(edge[0]), checked(edge[1]), edge[2]))
     if not triples:
         raise GraphcError(f"there are no edges; {advice}")
-    return [(checked(source), checked(target), z) for source, target, z in triples]
+    return triples
 
 
-def _ordered(pairs: list[tuple[str, str]]) -> list[str]:
-    """The nodes in topological order; a cycle is shown."""
-    nodes = list(dict.fromkeys(node for pair in pairs for node in pair))
-    order, cycle = topological(pairs, nodes)
+def _brief(thing: object) -> str:
+    return visible(str(thing), 40)
+
+
+def _ordered(pairs: list[tuple[str, str]], nodes: Iterable[str] = ()) -> list[str]:
+    """The nodes in topological order, the one they came in if it is; a cycle is shown."""
+    found = list(dict.fromkeys([*nodes, *(node for pair in pairs for node in pair)]))
+    place = {node: number for number, node in enumerate(found)}
+    if all(place[source] < place[target] for source, target in pairs):
+        return found
+    order, cycle = topological(pairs, found)
     if cycle:
         raise GraphcError(
             f"the edges form a cycle, {' -> '.join(cycle[:12])}{' -> ...' * (len(cycle) > 12)}; a "
@@ -69,19 +80,16 @@ def _ordered(pairs: list[tuple[str, str]]) -> list[str]:
 
 def _local_row(graph: Graph, z: Any, source: str, target: str) -> int:
     """The row of a known local derivative: a number, an exact string, or a formula of symbols."""
+    what = f"edge {source} -> {target}"
     if isinstance(z, str):
-        # a scratch name space: the symbols of local derivatives are not nodes
-        known, graph.rows = graph.rows, {}
-        try:
-            return expression(graph, z, f"edge {source} -> {target}", symbols=True)
-        finally:
-            graph.rows = known
-    if hasattr(z, "free_symbols") and getattr(z, "free_symbols", None):
-        return _Reader(graph, lambda symbol: graph.append("symbol", symbol=checked(symbol))).read(z)
+        return expression(graph, z, what, symbols=True)
     try:
-        return graph.constant(checked_number(z))
+        if getattr(z, "free_symbols", None):
+            free = _Reader(graph, lambda name: graph.append("symbol", symbol=checked(name)))
+            return free.number(z)
+        return graph.constant(z)
     except GraphcError as error:
-        raise GraphcError(f"edge {source} -> {target}: {error}") from None
+        raise GraphcError(f"{what}: {error}") from None
 
 
 # SymPy.
@@ -91,13 +99,17 @@ def from_sympy(
     expressions: Any, inputs: str | Iterable[Any] | None = None, name: str = "graph"
 ) -> Graph:
     """A graph with one node per operation of {name: expression}; other symbols are params."""
-    import sympy
-
-    if not isinstance(expressions, Mapping):
-        expressions = {"y": expressions}
-    outputs = {key: sympy.sympify(expr, strict=True) for key, expr in _real(expressions).items()}
+    outputs = expressions if isinstance(expressions, Mapping) else {"y": expressions}
+    for key, expr in outputs.items():
+        if not hasattr(expr, "free_symbols"):
+            raise GraphcError(
+                f"from_sympy: {_brief(key)} is {type(expr).__name__}, not a SymPy expression; text "
+                "is read by gc.parse"
+            )
+    if not isinstance(inputs, (str, Iterable, type(None))):
+        raise GraphcError(f"inputs= takes names, not {type(inputs).__name__}; write inputs='x1 x2'")
     graph = Graph(name)
-    symbols = sorted({s.name for expr in outputs.values() for s in expr.free_symbols})
+    symbols = sorted({symbol.name for expr in outputs.values() for symbol in expr.free_symbols})
     wanted = inputs.replace(",", " ").split() if isinstance(inputs, str) else inputs
     chosen = symbols if wanted is None else [str(symbol) for symbol in wanted]
     for symbol in chosen:
@@ -105,9 +117,9 @@ def from_sympy(
     for symbol in symbols:
         if symbol not in chosen:
             graph.param(symbol)
-    reader = _Reader(graph, lambda symbol: graph.rows[symbol])
+    reader = _Reader(graph, graph.row)
     for key, expr in outputs.items():
-        row = reader.read(expr)
+        row = reader.number(expr)
         if row in graph.names:
             row = graph.append("identity", (row,))
         graph.bind(key, row)
@@ -117,19 +129,8 @@ def from_sympy(
             while f"v{number}" in graph.rows:
                 number += 1
             graph.bind(f"v{number}", row)
-    for key in outputs:
-        graph.output(key)
+    graph.output(*outputs)
     return graph
-
-
-def _real(expressions: Mapping[Any, Any]) -> dict[str, Any]:
-    for key, expr in expressions.items():
-        if not hasattr(expr, "free_symbols"):
-            raise GraphcError(
-                f"from_sympy: {key!r} is {type(expr).__name__}, not a SymPy expression; text is read "
-                "by gc.parse"
-            )
-    return dict(expressions)
 
 
 class _Reader:
@@ -141,56 +142,59 @@ class _Reader:
         self.known: dict[Any, int] = {}
         self.operations: list[int] = []  # rows in the order they were made
 
+    def number(self, expr: Any) -> int:
+        """The row of an expression, which must be a scalar."""
+        if expr.is_Matrix:
+            raise GraphcError(
+                f"{type(expr).__name__} is a matrix, and this version has scalars only; give its "
+                "entries one by one"
+            )
+        row = self.read(expr)
+        if self.graph.is_condition(row):
+            raise GraphcError(
+                f"{_brief(expr)} is a condition, not a number; write Piecewise((1, cond), (0, True))"
+            )
+        return row
+
     def read(self, root: Any) -> int:
         """The row of an expression; iterative, since expressions can be deep."""
         stack = [root]
         while stack:
             expr = stack[-1]
-            if expr in self.known:
-                stack.pop()
-                continue
-            parts = self.parts(expr)
+            parts = self.parts(expr) if expr not in self.known else []
             waiting = [part for part in parts if part not in self.known]
-            if waiting:
-                stack.extend(reversed(waiting))
-                continue
-            self.known[expr] = self.row(expr, [self.known[part] for part in parts])
-            stack.pop()
+            stack.extend(reversed(waiting))
+            if not waiting:
+                stack.pop()
+                if expr not in self.known:
+                    self.known[expr] = self.row(expr, [self.known[part] for part in parts])
         return self.known[root]
 
     def parts(self, expr: Any) -> list[Any]:
         """What must be read before an expression."""
-        if expr.is_Atom:
-            return []
         if expr.is_Add:
-            return [_positive(term)[1] for term in expr.as_ordered_terms()]
+            return [_without_sign(term)[1] for term in expr.as_ordered_terms()]
         if expr.is_Mul:
             above, below = expr.as_numer_denom()
-            if below != 1 and below != expr:
-                return [above, below]
-            return list(expr.as_ordered_factors())
+            return [above, below] if _divides(expr) else list(expr.as_ordered_factors())
         if expr.is_Pow and expr.exp.is_Rational:
-            if expr.exp < 0 and expr.exp != -1:
-                return [expr.base]
             return [expr.base]
-        if expr.is_Piecewise:
-            return [
-                part
-                for branch in expr.args
-                for part in (branch[1], branch[0])
-                if part not in (True, False)
-            ]
+        if expr.is_Piecewise:  # conditions and values; the last condition is True
+            pieces = [part for value, condition in expr.args for part in (condition, value)]
+            return [part for part in pieces if part not in (True, False)]
+        if expr.args and not expr.is_Pow:
+            _operation(expr)  # refused before its arguments are looked at
         return list(expr.args)
 
-    def apply(self, op: str, rows: Iterable[int], **settings: Any) -> int:
+    def apply(self, op: str, rows: Iterable[int]) -> int:
         """A row of the table's function, remembered as a node to be."""
-        operands = [Value(self.graph, row) for row in rows]
-        row = self.graph.apply(op, operands, settings).row
-        if FUNCTIONS[self.graph.ops[row]].binding:  # a condition is not a node
+        row = self.graph.apply(op, [Value(self.graph, row) for row in rows], {}).row
+        if not self.graph.is_condition(row):  # a condition is part of its where
             self.operations.append(row)
         return row
 
     def row(self, expr: Any, rows: list[int]) -> int:
+        """The row of an expression whose parts have these rows."""
         import sympy
 
         if expr.is_Symbol:
@@ -200,38 +204,36 @@ class _Reader:
         if expr == sympy.E:
             return self.apply("exp", [self.graph.constant(1)])
         if expr.is_Number:
+            if not expr.is_finite:
+                raise GraphcError(f"{expr} is not a finite number; use one that is")
             return self.graph.constant(float(expr) if expr.is_Float else expr)
         if expr.is_Add:
             return self._sum(expr, rows)
         if expr.is_Mul:
-            if len(rows) == 2 and self._is_quotient(expr):
+            if _divides(expr):
                 return self.apply("div", rows)
-            if expr.as_ordered_factors()[0] == -1 and len(rows) > 1:
-                return self.apply("neg", [self._fold("mul", rows[1:])])
-            return self._fold("mul", rows)
+            if expr.as_ordered_factors()[0] == -1:
+                return self.apply("neg", [self._product(rows[1:])])
+            return self._product(rows)
         if expr.is_Pow:
             return self._power(expr, rows)
         if expr.is_Piecewise:
             return self._piecewise(expr)
         return self._function(expr, rows)
 
-    def _is_quotient(self, expr: Any) -> bool:
-        below = expr.as_numer_denom()[1]
-        return bool(below != 1 and below != expr)
-
-    def _fold(self, op: str, rows: list[int]) -> int:
+    def _product(self, rows: list[int]) -> int:
         total = rows[0]
         for row in rows[1:]:
-            total = self.apply(op, [total, row])
+            total = self.apply("mul", [total, row])
         return total
 
     def _sum(self, expr: Any, rows: list[int]) -> int:
-        signs = [_positive(term)[0] for term in expr.as_ordered_terms()]
+        signs = [_without_sign(term)[0] for term in expr.as_ordered_terms()]
         first = signs.index(1) if 1 in signs else 0
-        order = [first, *(i for i in range(len(rows)) if i != first)]
         total = rows[first] if signs[first] > 0 else self.apply("neg", [rows[first]])
-        for i in order[1:]:
-            total = self.apply("add" if signs[i] > 0 else "sub", [total, rows[i]])
+        for place, row in enumerate(rows):
+            if place != first:
+                total = self.apply("add" if signs[place] > 0 else "sub", [total, row])
         return total
 
     def _power(self, expr: Any, rows: list[int]) -> int:
@@ -242,61 +244,59 @@ class _Reader:
         if expr.exp == -1:
             return self.apply("div", [self.graph.constant(1), rows[0]])
         if expr.exp == sympy.Rational(1, 2):
-            return self.apply("sqrt", rows[:1])
+            return self.apply("sqrt", rows)
         if expr.exp.is_Rational:
-            exponent = self.graph.constant(expr.exp)
-            return self.apply("pow", [rows[0], exponent])
+            return self.apply("pow", [rows[0], self.graph.constant(expr.exp)])
         return self.apply("pow", rows)
 
     def _piecewise(self, expr: Any) -> int:
-        branches = list(expr.args)
-        if branches[-1][1] != True:  # noqa: E712
-            raise GraphcError(f"from_sympy: {expr} has no value outside its conditions")
-        total = self.known[branches[-1][0]]
-        for value, condition in reversed(branches[:-1]):
+        *branches, (otherwise, last) = expr.args
+        if last != True:  # noqa: E712  # sympy.true compares equal, and `is` would miss bool
+            raise GraphcError(
+                f"{_brief(expr)} has no value outside its conditions; add a branch "
+                "with the condition True"
+            )
+        total = self.known[otherwise]
+        for value, condition in reversed(branches):
             total = self.apply("where", [self.known[condition], self.known[value], total])
         return total
 
     def _function(self, expr: Any, rows: list[int]) -> int:
-        from .symbols import RELATIONS, Bracket, is_relation
-
-        if isinstance(expr, Bracket):
-            one, zero = self.graph.constant(1), self.graph.constant(0)
-            return self.apply("where", [rows[0], one, zero])
-        if is_relation(expr):
-            op = next(key for key, kind in RELATIONS.items() if type(expr) is type(kind(*_XY)))
-            return self.apply(op, rows)
-        native = {record.native.get("sympy"): record.name for record in FUNCTIONS.values()}
-        op = native.get(type(expr).__name__) or {"Heaviside": "heaviside"}.get(type(expr).__name__)
-        if op is None:
-            known = listing(sorted(key for key in native if key), 40)
-            raise GraphcError(
-                f"from_sympy: {type(expr).__name__} is not in the function table (known: {known}); "
-                "rewrite the expression, or declare the function with gc.declare"
-            )
-        return self.apply(op, rows[:1] if op == "heaviside" else rows)
+        op = _operation(expr)
+        if op == "bracket":
+            return self.apply("where", [rows[0], self.graph.constant(1), self.graph.constant(0)])
+        return self.apply(op, rows)
 
 
-def _xy() -> tuple[Any, Any]:
-    from .symbols import symbol
+def _operation(expr: Any) -> str:
+    """The name in the table of a SymPy function or relation."""
+    from .symbols import Bracket, is_relation
 
-    return symbol("x"), symbol("y")
+    if isinstance(expr, Bracket):
+        return "bracket"
+    if is_relation(expr):
+        return {sign: op for op, sign in COMPARISONS.items()}[expr.rel_op]
+    native = {record.native.get("sympy", ""): record.name for record in FUNCTIONS.values()}
+    native["Heaviside"] = "heaviside"
+    name = type(expr).__name__
+    if name not in native:
+        known = listing(sorted(key for key in native if key), 40)
+        raise GraphcError(
+            f"{name} is not in the function table (known: {known}); rewrite the expression, or "
+            "declare the function with gc.declare"
+        )
+    return native[name]
 
 
-class _Lazy:
-    """Two symbols to tell SymPy's relations apart, made when first needed."""
-
-    def __iter__(self) -> Any:
-        return iter(_xy())
-
-
-_XY = _Lazy()
+def _divides(expr: Any) -> bool:
+    """Whether a product has a denominator."""
+    below = expr.as_numer_denom()[1]
+    return bool(below != 1 and below != expr)
 
 
-def _positive(term: Any) -> tuple[int, Any]:
+def _without_sign(term: Any) -> tuple[int, Any]:
     """The sign of a term's number, and the term without it."""
-    coefficient = term.as_coeff_Mul()[0]
-    return (-1, -term) if coefficient.is_negative else (1, term)
+    return (-1, -term) if term.as_coeff_Mul()[0].is_negative else (1, term)
 
 
 # networkx.
@@ -319,7 +319,7 @@ def to_networkx(graph: Graph) -> Any:
         if row in graph.given:
             attributes["value"] = value_text(graph.given[row])
         if row in graph.declared_outputs:
-            attributes["output"] = graph.declared_outputs.index(row)
+            attributes["output"] = 1 + graph.declared_outputs.index(row)
         other.add_node(graph.names[row], **attributes)
     for row in graph.nodes():
         for edge, source in enumerate(graph.formula(row).sources):
@@ -337,46 +337,44 @@ def from_networkx(other: Any) -> Graph:
         raise GraphcError(
             f"from_networkx takes a DiGraph or MultiDiGraph, not {type(other).__name__}"
         )
-    pairs = [(checked(str(s)), checked(str(t))) for s, t in other.edges()]
-    nodes = [checked(str(node)) for node in other.nodes()]
-    order, cycle = topological(pairs, nodes)
-    if cycle:
-        _ordered(pairs)
+    name = str(other.name or "graph")
     data = {checked(str(node)): attributes for node, attributes in other.nodes(data=True)}
+    if len(data) != len(other):
+        raise GraphcError("two nodes have the same name once h[3] is spelt h3; rename one of them")
+    edges = [(checked(str(s)), checked(str(t)), label) for s, t, label in other.edges(data=True)]
+    order = _ordered([(source, target) for source, target, _ in edges], data)
     if not any("formula" in attributes for attributes in data.values()):
-        return _from_labelled_edges(other)
-    graph = Graph(other.name or "graph")
-    declared = [
-        node
-        for node in nodes
-        if data[node].get("kind", "input") in ("input", "param") and "formula" not in data[node]
-    ]
-    for node in declared:
-        value = data[node].get("value")
-        (graph.param if data[node].get("kind") == "param" else graph.input)(node, value=value)
+        return from_edges([(s, t, _known_local(s, t, label)) for s, t, label in edges], name)
+    graph = Graph(name)
+    arriving = Counter(target for _, target, _ in edges)
+    for node, attributes in data.items():
+        if attributes.get("kind", "input") in ("input", "param") and "formula" not in attributes:
+            declare = graph.param if attributes.get("kind") == "param" else graph.input
+            declare(node, value=attributes.get("value"))
     for node in order:
         if node not in graph.rows:
             if "formula" not in data[node]:
-                raise GraphcError(f"from_networkx: node {node!r} has no formula")
-            graph.node(node, str(data[node]["formula"]))
-    for source, target, attributes in other.edges(data=True):
-        if "local" in attributes:
-            row = expression(graph, str(attributes["local"]), f"d {target} / d {source}")
-            declare_partial(graph, graph.row(str(target)), graph.row(str(source)), row)
-    marked = [node for node in nodes if "output" in data[node]]
-    for node in sorted(marked, key=lambda node: int(data[node]["output"])):
-        graph.output(node)
+                raise GraphcError(f"from_networkx: node {node!r} has no formula; add one")
+            row = graph.node(node, str(data[node]["formula"])).row
+            named = [operand for operand in graph.operands[row] if operand in graph.names]
+            if len(set(named)) < len(named) == arriving[node]:
+                graph.split.add(row)  # parallel edges: the node of an expanded graph
+    for source, target, label in edges:
+        if "local" in label:
+            own = expression(graph, str(label["local"]), f"d {target} / d {source}")
+            declare_partial(graph, graph.row(target), graph.row(source), own)
+    outputs = {
+        node: attributes["output"] for node, attributes in data.items() if attributes.get("output")
+    }
+    graph.output(*sorted(outputs, key=lambda node: outputs[node]))
     return graph
 
 
-def _from_labelled_edges(other: Any) -> Graph:
-    triples = []
-    for source, target, attributes in other.edges(data=True):
-        label = next((key for key in ("local", "z", "weight") if key in attributes), None)
-        if label is None:
-            raise GraphcError(
-                f"from_networkx: edge {source} -> {target} has no local derivative; set the edge "
-                "attribute 'local', or give nodes a 'formula'"
-            )
-        triples.append((str(source), str(target), attributes[label]))
-    return from_edges(triples, name=other.name or "edges")
+def _known_local(source: str, target: str, label: Mapping[str, Any]) -> Any:
+    for key in ("local", "z", "weight"):
+        if key in label:
+            return label[key]
+    raise GraphcError(
+        f"from_networkx: edge {source} -> {target} has no local derivative; set the edge attribute "
+        "'local', or give nodes a 'formula'"
+    )

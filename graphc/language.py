@@ -121,8 +121,6 @@ def read(graph: Structure, text: str) -> None:
     if not isinstance(text, str):
         raise GraphcError(f"a graph's text must be a string, not {type(text).__name__}")
     statements = _statements(text)
-    if not statements:
-        raise GraphcError("the text declares nothing; begin with a line such as 'input x'")
     _check_steps(statements)
     steps = _unrolled(statements, graph)
     for statement, env in steps:

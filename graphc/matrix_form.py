@@ -48,10 +48,10 @@ PAIRS: dict[str, Form] = {
     "ab,a->ab": Form("rows", (1, 0)),
     "ab,b->ba": Form("rows", (1, 0), (False, True)),
     "a,ba->ab": Form("rows", (0, 1), (False, True)),
-    "ab,a->ba": Form("product", (0, 1), (True, False)),
-    "a,ab->ba": Form("product", (1, 0), (True, False)),
-    "ab,b->ab": Form("product", (0, 1)),
-    "a,ba->ba": Form("product", (1, 0)),
+    "ab,a->ba": Form("columns", (0, 1), (True, False)),
+    "a,ab->ba": Form("columns", (1, 0), (True, False)),
+    "ab,b->ab": Form("columns", (0, 1)),
+    "a,ba->ba": Form("columns", (1, 0)),
     "ab,ba->ab": Form("product", (0, 1), (False, True)),
     "ab,ba->ba": Form("product", (1, 0), (False, True)),
 }
@@ -157,6 +157,8 @@ def contract_text(spec: str, shape: Shape, pieces: Sequence[Piece]) -> Piece:
         return f"sum({tight(0, 2)}*{tight(1, 3)}{_axis(form)})", ATOM
     if form.word == "rows":
         return f"diag({texts[form.order[0]]}) @ {tight(1, 3)}", 2
+    if form.word == "columns":
+        return f"{tight(0, 2)} @ diag({texts[form.order[1]]})", 2
     if form.word == "outer":
         return f"outer({texts[form.order[0]]}, {texts[form.order[1]]})", ATOM
     return _single_text(form, shape, pieces[0], tight(0, 8))
@@ -262,7 +264,7 @@ def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Pie
             return (unit, 8) if text == "1" else (f"{factor}*{unit}", 2)
         if rank == 2:
             return f"outer({text}, {unit})" if axis == -1 else f"outer({unit}, {text})", ATOM
-    elif index and index == tuple(range(index[0], index[0] + len(index))) and index[0] >= 0:
+    elif _rank(index) == 1 and index and index == tuple(range(index[0], index[0] + len(index))):
         ends = (index[0], size - index[0] - len(index))
         widths = [str(ends) if at == axis else "(0, 0)" for at in range(-rank, 0)]
         return f"pad({text}, ({', '.join(widths)}{',' * (rank == 1)}))", ATOM

@@ -427,7 +427,16 @@ class Rows:
     def unrepeated(self, row: int, other: int, thin: bool = True) -> int:
         """A row without repetition along axes that the other operand has anyway."""
         found, shape = self.spread(row), self.graph.shape(row)
-        if found is None or self.graph.shape(other) != shape or self.is_diagonal(found[2]):
+        if self.graph.shape(other) != shape:
+            return row
+        if divisor := self.scalar_divisor(row):
+            inner = self.unrepeated(divisor[0], other, thin)
+            return row if inner == divisor[0] else self.divided(inner, divisor[1])
+        factor, rest = self.term(row)
+        if rest is not None and rest != row:
+            inner = self.unrepeated(rest, other, thin)
+            return row if inner == rest else self.scaled(factor, inner)
+        if found is None or self.is_diagonal(found[2]):
             return row
         inner, letters, out = found
         if out.endswith(letters):

@@ -88,11 +88,11 @@ class Mistake(GraphcError):
 
 
 def told(error: GraphcError, before: str, after: str, source: str) -> GraphcError:
-    """The mistake with its place, and with a caret under the column if it is one of reading."""
+    """The mistake with its place; in a source, a mistake of reading has a caret under it."""
     column = getattr(error, "column", None)
     if column is None:
         return GraphcError(f"{before}{after}: {error}")
-    caret = _caret(source, column) if getattr(error, "caret", False) else ""
+    caret = _caret(source, column) if source and getattr(error, "caret", False) else ""
     return GraphcError(f"{before}, column {column + 1}{after}: {error}{caret}")
 
 
@@ -207,7 +207,8 @@ class _Words:
         # the length is looked at first: int() itself refuses very long text
         if len(word) > MOST_DIGITS or (power and len(word) + abs(int(power)) > MOST_DIGITS):
             raise Mistake(
-                f"the number {visible(word, 30)} has over {MOST_DIGITS} digits; use a shorter one",
+                f"{visible(word, 30)} is too large: over {MOST_DIGITS} digits; use a shorter "
+                "number",
                 place,
             )
         return str(int(word)) if word.isdigit() else word  # Python does not read 007

@@ -165,8 +165,8 @@ Hessians
     ridge regression                       | A[3,2] x[2] b[3] l       | sum((A @ x - b)**2) + l*sum(x**2) | x | 2*l*eye(2) + 2*A.T @ A
     centred quadratic form                 | W[3,3] x[3] s[3]         | (x - s) @ W @ (x - s)             | x | W + W.T
     powers                                 | x[3] a[3]                | a @ x**3                          | x | 6*diag(a*x)
-    exponentials of a linear map           | A[3,2] x[2]              | sum(exp(A @ x))                   | x | (A.T*exp(A @ x)) @ A
-    logistic loss                          | A[3,2] x[2]              | sum(softplus(A @ x))              | x | (A.T*(sigmoid(A @ x)*(1 - sigmoid(A @ x)))) @ A
+    exponentials of a linear map           | A[3,2] x[2]              | sum(exp(A @ x))                   | x | A.T @ diag(exp(A @ x)) @ A
+    logistic loss                          | A[3,2] x[2]              | sum(softplus(A @ x))              | x | A.T @ diag(sigmoid(A @ x)*(1 - sigmoid(A @ x))) @ A
 """
 
 

@@ -210,8 +210,9 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op in NAMED and (every or "axes" not in settings):
         return NAMED[op](*operands)
     if op == "gather":
-        name = "\0"  # what stands before the brackets of the NumPy text is replaced
-        return _element(operands[0], gather_text((name, ATOM), inner, settings)[0][2:-1])
+        if len(shape) > len(inner):
+            return _call("windows", *texts)
+        return _element(operands[0], gather_text(("x", ATOM), inner, settings)[0][2:-1])
     if op == "scatter" and isinstance(settings["index"], int) and len(shape) < 3:
         unit: Piece = (f"e_{{{settings['index']}}}", ATOM)
         if len(shape) == 1:
@@ -260,7 +261,7 @@ def _contraction(form: Form, ranks: list[int], shape: Shape, operands: list[Piec
         return f"{part(0)} {part(1, flip=True)}", JUXTAPOSED
     if word == "product" and ranks[0] == ranks[1]:
         return rf"{part(0)} \odot {part(1)}", 2
-    if word == "product" and sorted(ranks) == [1, 2]:  # the columns of A, scaled
+    if word == "columns":
         return rf"{part(0)} {_call('diag', operands[form.order[1]][0])[0]}", JUXTAPOSED
     if word == "rows":
         return rf"{_call('diag', operands[form.order[0]][0])[0]} {part(1)}", JUXTAPOSED
