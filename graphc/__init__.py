@@ -22,11 +22,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "name": ("tracing", "name"),
     "const": ("tracing", "const"),
     "declare": ("functions", "declare"),
-    "sum": ("functions", "sum_of"),
-    "prod": ("functions", "product_of"),
-    "mean": ("functions", "mean_of"),
-    "max": ("functions", "maximum"),
-    "min": ("functions", "minimum"),
+    "sum": ("layers", "sum_"),
+    "max": ("layers", "max_"),
+    "min": ("layers", "min_"),
     "abs": ("functions", "abs_"),
 }
 _FUNCTIONS = (
@@ -35,6 +33,14 @@ _FUNCTIONS = (
     *("log_sigmoid", "logaddexp", "relu", "leaky_relu", "elu", "selu", "silu", "gelu", "hardtanh"),
     *("clip", "maximum", "minimum", "where", "stop"),
 )
+_COMPOSED = (
+    *("prod", "mean", "norm", "var", "logsumexp", "softmax", "log_softmax", "cross_entropy"),
+    *("softmax_cross_entropy", "einsum", "dot", "outer", "transpose", "trace", "diag", "det"),
+    *("logdet", "inv", "solve", "reshape", "concat", "stack", "take", "onehot", "pad", "zeros"),
+    *("ones", "conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
+    "matmul",
+)
+_PUBLIC.update({name: ("layers", name) for name in _COMPOSED})
 _PUBLIC.update({name: ("functions", name) for name in _FUNCTIONS})
 
 __all__ = sorted([*_PUBLIC, "__version__"])  # names are resolved by __getattr__

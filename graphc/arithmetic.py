@@ -1,98 +1,57 @@
 """Numbers: the algebra of exact numbers, 50-digit numbers and floats, told apart value by value.
 
-Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
-which decides signs and takes over once the expression is too large to be worth keeping. A float
-anywhere makes what depends on it float. A value that does not exist is `Undefined`, with a reason,
-and is an error only if a result needs it.
+A float anywhere makes what depends on it float; exact numbers stay exact while they are small.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
 from typing import Any
-from weakref import WeakValueDictionary
 
 import mpmath
 import numpy as np
 
-from .errors import GraphcError
+from .arrays import (
+    boxed,
+    contract,
+    elements,
+    gather,
+    inverse,
+    is_exact,
+    largest,
+    scatter,
+    winners,
+)
+from .exact import (
+    INTERNED,
+    KEPT_OPERATIONS,
+    WORKING,
+    Exact,
+    Masked,
+    Undefined,
+    as_digits,
+    as_float,
+    brief,
+    present,
+    sign_of,
+)
 from .functions import FUNCTIONS, Function
+from .given import from_user
+from .operations import OPERATIONS
 from .rules import formula
+from .shapes import LETTERS, resolve
 from .value import COMPARISONS
 
-SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
-KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
 KEPT_NESTING = 5  # functions within functions: SymPy's time doubles with each
-KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number too
+KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number
 SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
-DIGITS = 30
-ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
 LARGEST_EXPONENT = 1e9
 
-_working = mpmath.MPContext()
-_working.dps = 50
-_interned: WeakValueDictionary[Any, Exact] = WeakValueDictionary()
-
-
-class Exact:
-    """An irrational exact number: the operations that made it, and its value to 50 digits.
-
-    Equal operations on the same numbers are one object. The SymPy expression is built when it is
-    asked for: building it for every intermediate value would cost a thousand times more.
-    """
-
-    __slots__ = ("__weakref__", "_expression", "args", "digits", "nesting", "op", "settings")
-
-    def __init__(
-        self,
-        op: str,
-        args: tuple[Any, ...],
-        settings: dict[str, Any],
-        digits: Any,
-        expression: Any = None,
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.settings = settings
-        self.digits = digits
-        nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
-        self.nesting: int = nesting + (op not in FLOAT_ARITHMETIC and op != "power")
-        self._expression = expression
-
-    @property
-    def expression(self) -> Any:
-        """The value as a SymPy expression; the recursion is bounded by KEPT_OPERATIONS."""
-        if self._expression is None:
-            from .symbols import exact_apply
-
-            parts = [as_expression(arg) for arg in self.args]
-            self._expression = exact_apply(self.op, parts, self.settings)
-        return self._expression
-
-    def size(self) -> int:
-        """The number of distinct operations, counted up to the limit that matters."""
-        seen: set[int] = set()
-        stack: list[Any] = [self]
-        while stack and len(seen) <= KEPT_OPERATIONS:
-            here = stack.pop()
-            if type(here) is Exact and id(here) not in seen:
-                seen.add(id(here))
-                stack.extend(here.args)
-        return len(seen)
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """A value that is not a finite real number, and why."""
-
-    reason: str
-
-
+NO_SETTINGS: dict[str, Any] = {}
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {
     int: EXACT,
@@ -135,15 +94,26 @@ class Numbers:
     def constant(self, value: Any) -> Any:
         return value if type(value) in (int, Fraction, float) else from_user(value)
 
+    def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
+        self.sizes = sizes or {}  # the named sizes at this point
+
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""
+        kinds = {type(arg) for arg in args}
+        if Masked in kinds:
+            return self._masked(op, args, settings)
+        if op in OPERATIONS or op == "size":
+            return self._tensor(op, args, settings)
         if op == "where":
             return self._where(*args)
-        for arg in args:
-            if type(arg) is Undefined:
-                return arg
+        if Undefined in kinds:
+            return next(arg for arg in args if type(arg) is Undefined)
         if op in ("taken", "untaken"):
-            return _gate(args[0], op == "taken")
+            return _gate(args[0], args[1], op == "taken")
+        if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
+            if all(is_exact(arg) or getattr(arg, "dtype", None) == bool for arg in args):
+                return elements(lambda xs: self.apply(op, xs, settings), args)
+            args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)
         if rank == FLOAT:
             return self._float(op, [as_float(arg) for arg in args], settings)
@@ -160,8 +130,105 @@ class Numbers:
 
     def _where(self, condition: Any, taken: Any, other: Any) -> Any:
         if isinstance(condition, np.ndarray):
+            if is_exact(taken) and is_exact(other):
+                return elements(lambda cab: cab[1] if cab[0] else cab[2], (condition, taken, other))
             return np.where(condition, as_float(taken), as_float(other))
-        return condition if type(condition) is Undefined else taken if condition else other
+        if type(condition) is Undefined:
+            return condition
+        chosen, rest = (taken, other) if condition else (other, taken)
+        if isinstance(condition, np.bool_):  # a float decided, so the choice is a float
+            chosen = as_float(chosen)
+        if np.shape(rest) and np.shape(chosen) != np.shape(rest):
+            return np.broadcast_to(
+                boxed(chosen), np.broadcast_shapes(np.shape(chosen), np.shape(rest))
+            )
+        return chosen
+
+    def _masked(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        """Functions of values that are absent at some points: only products and sums keep it so."""
+        masks = [arg.mask for arg in args if type(arg) is Masked]
+        plain = [arg.values if type(arg) is Masked else arg for arg in args]
+        result = self.apply(op, plain, settings)
+        if op == "neg" or (op == "add" and len(masks) == len(args)):
+            return Masked(result, reduce(np.logical_or, masks))
+        if op == "mul":
+            mask = np.broadcast_to(reduce(np.logical_and, masks), np.shape(result))
+            return Masked(self._where(mask, result, 0), mask)
+        return result
+
+    # Tensors: one implementation for floats and exact numbers, in arrays.py.
+
+    def _tensor(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        if op == "size":
+            return resolve(settings["size"], self.sizes)
+        if not all(is_exact(arg) for arg in args):
+            args = [as_float(arg) for arg in args]
+        if op == "contract":
+            sizes = dict(settings["sizes"])
+            return contract(args, settings["spec"], sizes, self.sizes, self._scalar)
+        array = args[0] if isinstance(args[0], np.ndarray) else boxed(args[0])
+        if op == "reshape":
+            shape = [resolve(size, self.sizes) for size in settings["shape"]]
+            result = np.reshape(array, shape)
+            return result if result.shape else result[()]
+        if op == "gather":
+            return gather(array, settings["axis"], settings["index"])
+        if op == "scatter":
+            size = resolve(settings["size"], self.sizes)
+            return scatter(array, settings["axis"], settings["index"], size, self._scalar)
+        if op in ("largest", "winner"):
+            return self._winners(op, array, settings)
+        return self._reduction(op, args, array, settings)
+
+    def _scalar(self, op: str, args: Sequence[Any]) -> Any:
+        return self.apply(op, args, NO_SETTINGS)
+
+    def _winners(self, op: str, array: Any, settings: dict[str, Any]) -> Any:
+        def beats(a: Any, b: Any) -> bool:
+            return sign_of(_difference(a, b)) > 0
+
+        if op == "largest":
+            return largest(array, settings["axes"], beats)
+        return winners(array, settings["axes"], settings.get("kink") == "share", beats)
+
+    def _reduction(self, op: str, args: Sequence[Any], array: Any, settings: dict[str, Any]) -> Any:
+        if op in ("norm", "logsumexp", "softmax"):
+            axes = settings["axes"]
+            if op == "norm":
+                squares = self.apply("power", (array,), {"exponent": 2})
+                return self.apply("sqrt", (self._sum(squares, axes, False),), NO_SETTINGS)
+            top = self._winners("largest", array, settings)
+            shifted = self.apply("sub", (array, _raised(top, array.ndim, axes)), NO_SETTINGS)
+            powers = self.apply("exp", (shifted,), NO_SETTINGS)
+            if op == "softmax":
+                return self.apply("div", (powers, self._sum(powers, axes, True)), NO_SETTINGS)
+            logs = self.apply("log", (self._sum(powers, axes, False),), NO_SETTINGS)
+            return self.apply("add", (logs, top), NO_SETTINGS)
+        return self._matrix(op, args)
+
+    def _sum(self, array: Any, axes: tuple[int, ...], keep: bool) -> Any:
+        letters = LETTERS[: array.ndim]
+        gone = {axis % array.ndim for axis in axes}
+        kept = "".join(letter for i, letter in enumerate(letters) if i not in gone)
+        total = contract((array,), f"{letters}->{kept}", {}, {}, self._scalar)
+        return _raised(total, array.ndim, axes) if keep else total
+
+    def _matrix(self, op: str, args: Sequence[Any]) -> Any:
+        if args[0].dtype != object:
+            return _float_matrix(op, args)
+        inverted, determinant = inverse(args[0], self._scalar, lambda v: sign_of(v) == 0)
+        if op == "det":
+            return determinant
+        if op == "logdet":
+            return self.apply("log", (determinant,), NO_SETTINGS)
+        if inverted is None:
+            bad = np.empty(np.shape(args[-1]), dtype=object)
+            bad.fill(Undefined(f"{op} of a singular matrix"))
+            return bad
+        if op == "inv":
+            return inverted
+        spec = "ab,b->a" if args[1].ndim == 1 else "ab,bc->ac"
+        return contract((inverted, args[1]), spec, {}, {}, self._scalar)
 
     # Floats: NumPy's functions, on scalars and arrays alike.
 
@@ -170,6 +237,10 @@ class Numbers:
             direct = FLOAT_ARITHMETIC.get(op)
             if direct is not None:
                 return direct(*args)
+            if op == "ratio_or_0":
+                return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[
+                    ()
+                ]
             if op == "power":
                 return args[0] ** _float_exponent(settings["exponent"])
             native = FUNCTIONS[op].native
@@ -235,10 +306,10 @@ class Numbers:
 def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
     """A new exact number; a fraction if it is one, its digits if it holds too many operations."""
     key = (op, *(id(arg) if type(arg) is Exact else arg for arg in args), *settings.values())
-    known = _interned.get(key)
+    known = INTERNED.get(key)
     if known is not None:
         return known
-    digits = numbers._digits(op, [as_digits(arg, _working) for arg in args], settings, _working)
+    digits = numbers._digits(op, [as_digits(arg, WORKING) for arg in args], settings, WORKING)
     if digits is None or (op == "power" and isinstance(settings["exponent"], float)):
         return digits
     value = Exact(op, args, settings, digits)
@@ -251,7 +322,7 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
             return Fraction(int(expression.p), int(expression.q))
         if expression.is_finite is False:
             return None
-    _interned[key] = value
+    INTERNED[key] = value
     return value
 
 
@@ -271,6 +342,24 @@ def _trivial(op: str, args: Sequence[Any]) -> Any:
     return None
 
 
+def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
+    """A reduced array with axes of size 1 where it was reduced."""
+    return np.expand_dims(
+        boxed(reduced) if np.ndim(reduced) == 0 else reduced, tuple(axis % rank for axis in axes)
+    )
+
+
+def _float_matrix(op: str, args: Sequence[Any]) -> Any:
+    """NumPy's linear algebra; a singular matrix gives NaN, which is told."""
+    try:
+        if op == "logdet":
+            sign, value = np.linalg.slogdet(args[0])
+            return value if sign > 0 else np.float64(np.nan)
+        return getattr(np.linalg, op)(*args)
+    except np.linalg.LinAlgError:
+        return np.full(np.shape(args[-1]), np.nan)
+
+
 def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     """The result of arithmetic on fractions; None where it is not a fraction."""
     if op in ("power", "pow"):
@@ -282,14 +371,14 @@ def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             return None
         if base in (0, 1) or abs(exponent) * _bits(base) <= KEPT_BITS:
             return Fraction(base) ** exponent
-        return _digital_power(as_digits(base, _working), exponent, _working)
+        return _digital_power(as_digits(base, WORKING), exponent, WORKING)
     if op not in ("add", "sub", "mul", "div", "neg"):
         return None
     if op == "div":
         result = Fraction(args[0]) / args[1]
     else:
         result = FLOAT_ARITHMETIC[op](*args)
-    return result if _bits(result) <= KEPT_BITS else as_digits(result, _working)
+    return result if _bits(result) <= KEPT_BITS else as_digits(result, WORKING)
 
 
 def _bits(number: Any) -> int:
@@ -322,6 +411,8 @@ def _piecewise(op: str, args: Sequence[Any]) -> Any:
         return -args[0] if _rank(args[0]) and args[0] < 0 else _exact_abs(args[0])
     if op == "sign":
         return sign_of(args[0])
+    if op == "ratio_or_0":
+        return NUMBERS.apply("div", args, NO_SETTINGS) if sign_of(args[1]) else 0
     if op in ("maximum", "minimum"):
         best = args[0]
         for arg in args[1:]:
@@ -340,19 +431,6 @@ def _difference(a: Any, b: Any) -> Any:
     return NUMBERS.apply("sub", (a, b), {})
 
 
-def sign_of(value: Any) -> int:
-    """-1, 0 or 1."""
-    if type(value) is Undefined:
-        raise ValueError
-    if type(value) is not Exact:
-        return int(value > 0) - int(value < 0)
-    if abs(value.digits) > ZERO:
-        return 1 if value.digits > 0 else -1
-    if value.expression.equals(0) is not False:
-        return 0
-    return 1 if value.expression.evalf(DIGITS) > 0 else -1
-
-
 def _real(value: Any) -> Any:
     """The value if it is a finite real number, else None."""
     if hasattr(value, "_mpc_") or value is None:
@@ -360,165 +438,17 @@ def _real(value: Any) -> Any:
     return value if mpmath.isfinite(value) else None
 
 
-def operations(expression: Any) -> int:
-    """The number of distinct operations in a SymPy expression."""
-    seen = set()
-    stack = [expression]
-    count = 0
-    while stack:
-        here = stack.pop()
-        if here in seen or not here.args:
-            continue
-        seen.add(here)
-        if here.is_Add or here.is_Mul:
-            count += len(here.args) - 1 - (here.is_Mul and here.args[0] == -1)
-        else:
-            count += 1
-        stack.extend(here.args)
-    return count
-
-
 @cache
 def _vectorised(name: str) -> Callable[..., Any]:
     return np.vectorize(getattr(math, name), otypes=[np.float64])
 
 
-def _gate(condition: Any, wanted: bool) -> Any:
-    """1 where the branch is taken; no path (None) at a point where it is not."""
+def _gate(condition: Any, value: Any, wanted: bool) -> Any:
+    """The value where the branch is taken; no path (None) at a point where it is not."""
     if isinstance(condition, np.ndarray):
-        return np.where(condition == wanted, 1.0, 0.0)
-    return 1 if bool(condition) == wanted else None
-
-
-# Conversions.
-
-
-def as_float(value: Any) -> Any:
-    """The value as a NumPy float or array."""
-    if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
-        return value
-    if type(value) is Undefined:
-        return np.float64(np.nan)
-    try:
-        return np.float64(float(value.digits if type(value) is Exact else value))
-    except OverflowError:
-        return np.float64(np.inf if value > 0 else -np.inf)
-
-
-def as_digits(value: Any, context: Any) -> Any:
-    """The value as an mpmath number of the context."""
-    if isinstance(value, bool):
-        return value
-    if type(value) is Exact:
-        value = value.digits
-    if isinstance(value, Fraction):
-        return context.mpf(value.numerator) / value.denominator
-    if hasattr(value, "_mpf_"):
-        return value if value.context is context else context.mpf(value._mpf_)
-    return context.mpf(value)
-
-
-def as_expression(value: Any) -> Any:
-    """The value as a SymPy expression."""
-    import sympy
-
-    if type(value) is Exact:
-        return value.expression
-    if isinstance(value, Fraction):
-        return sympy.Rational(value.numerator, value.denominator)
-    if isinstance(value, int):
-        return sympy.Integer(value)
-    if hasattr(value, "_mpf_"):
-        digits = DIGITS if value.context is _working else value.context.dps
-        return sympy.Float(value._mpf_, digits)
-    return sympy.Float(float(value))
-
-
-def brief(value: Any) -> str:
-    """A number in a few characters."""
-    if type(value) is Exact:
-        value = value.digits
-    if hasattr(value, "_mpf_"):
-        return str(mpmath.nstr(value, 6))
-    text = str(value)
-    return text if len(text) <= 20 else f"{float(value):.6g}"
-
-
-def from_user(value: Any, what: str = "the value") -> Any:
-    """A number, nested list or array that a user gave, as the algebra holds it."""
-    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
-        return value
-    module = type(value).__module__.partition(".")[0]
-    if module == "sympy":
-        return _from_sympy(value, what)
-    if module == "mpmath" and hasattr(value, "_mpf_"):
-        if not mpmath.isfinite(value):
-            raise GraphcError(f"{what} is {value}; values must be finite")
-        return value
-    if module == "decimal":
-        if not value.is_finite():
-            raise GraphcError(f"{what} is {value}; values must be finite")
-        return Fraction(value)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
-    if array.dtype.kind not in "iuf" or isinstance(value, bool):
-        raise GraphcError(
-            f"{what} is {type(value).__name__} {str(value)[:40]!r}; give a real number, an exact "
-            "string such as '1/3', or an array of floats"
-        )
-    if not np.isfinite(array).all():
-        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
-    if array.ndim == 0:
-        return int(array) if array.dtype.kind in "iu" else np.float64(array)
-    return array.astype(np.float64) if array.dtype.kind in "iu" else array
-
-
-def _first_bad(array: Any) -> float:
-    return float(array[~np.isfinite(array)].flat[0])
-
-
-def _from_sympy(value: Any, what: str) -> Any:
-    if getattr(value, "is_Rational", False):
-        return Fraction(int(value.p), int(value.q))
-    if not getattr(value, "is_number", False) or value.is_extended_real is False:
-        raise GraphcError(f"{what} is {value}, which is not a real number")
-    if value.is_finite is False or value.is_extended_real is None:
-        raise GraphcError(f"{what} is {value}; values must be finite real numbers")
-    if value.is_Float:
-        return _working.mpf(value._mpf_)
-    import sympy
-
-    digits = _working.mpf(sympy.Float(value.evalf(_working.dps), _working.dps)._mpf_)
-    return Exact("sympy", (), {}, digits, value)
-
-
-def present(value: Any) -> Any:
-    """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
-    if type(value) is Undefined:
-        raise GraphcError(f"the result is not a finite real number: {value.reason}")
-    if isinstance(value, (np.ndarray, bool)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return float(value)
-    if type(value) is Exact:
-        return _shown(value)
-    if hasattr(value, "_mpf_") and value.context is not _working:
-        return value
-    return as_expression(value)
-
-
-def _shown(value: Exact) -> Any:
-    """The expanded expression if it is small, else the one at hand, else 30 digits."""
-    import sympy
-
-    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
-    expanded = sympy.expand(value.expression, **hints)
-    for candidate in (expanded, value.expression):
-        if operations(candidate) <= SHOWN_OPERATIONS:
-            return candidate
-    return as_expression(value.digits)
+        mask = condition == wanted
+        return Masked(NUMBERS._where(mask, value, 0), mask)
+    return value if bool(condition) == wanted else None
 
 
 NUMBERS = Numbers()

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from . import __version__
 from .derive import upstream
 from .errors import GraphcError, visible
-from .evaluation import FORMS
+from .request import FORMS
 from .graphs import LARGEST_FILE, Graph, load, parse
 from .show import derivatives, nodes
 from .show.notation import MARKDOWN

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import NUMBERS, as_float
 from .errors import GraphcError, NotFiniteWarning, listing
-from .evaluation import Derivatives, Edge, Request
+from .evaluation import Edge
+from .exact import as_float
 from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
+from .request import Derivatives, Request
+from .shapes import LETTERS, Shape
 from .structure import Structure
 
 MODES = ("auto", "reverse", "forward", "paths")
@@ -63,6 +65,9 @@ def out_of(graph: Structure, nodes: Iterable[int]) -> dict[int, list[Hop]]:
 
 def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
     """The nodes that these are computed from (stopped ones included), themselves included."""
+    own: dict[int, list[int]] = {}
+    for (target, _), row in graph.partials.items():
+        own.setdefault(target, []).append(row)
     seen: set[int] = set()
     stack = list(nodes)
     while stack:
@@ -70,13 +75,8 @@ def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
         if node not in seen:
             seen.add(node)
             stack.extend(graph.formula(node).sources)
-            own = (
-                (row for (target, _), row in graph.partials.items() if target == node)
-                if node in graph.partials_of
-                else ()
-            )
-            for row in own:
-                stack.extend(graph._reads(row))
+            for row in own.get(node, ()):
+                stack.extend(graph.mentioned(row))
     return seen
 
 
@@ -106,6 +106,8 @@ def local(graph: Structure, source: str, target: str, at: Mapping[str, Any] | No
     """The partial of one node's formula by one name it mentions; 0 if it mentions it not."""
     from_row, to_row = graph.row(source), graph.row(target)
     request = Request(graph, at, needed=upstream(graph, [to_row]))
+    if graph.has_tensors:
+        return _local_map(request, from_row, to_row)
     evaluation = request.evaluation
     if from_row == to_row:
         total = evaluation.algebra.constant(1)
@@ -118,6 +120,80 @@ def local(graph: Structure, source: str, target: str, at: Mapping[str, Any] | No
         total = evaluation.algebra.constant(0) if total is None else total
     request.tell_kinks()
     return request.finish(total, lambda: f"the local derivative d {target} / d {source}")
+
+
+def _local_map(request: Request, source: int, target: int) -> Any:
+    """The local derivative of a tensor node: a Linear, or a number where both ends are scalars."""
+    graph = request.graph
+    edges = [(target, edge) for edge, row in graph.edges_of(target) if row == source]
+    linear = Linear(request, source, target, edges)
+    if not graph.shape(source) and not graph.shape(target):
+        return linear.dense()
+    return linear
+
+
+class Linear:
+    """A local derivative as a linear map: push a tangent, pull an adjoint, or write it out."""
+
+    def __init__(self, request: Request, source: int, target: int, edges: list[Edge]) -> None:
+        self._request = request
+        self._ends = source, target
+        self._edges = edges
+
+    def push(self, tangent: Any) -> Any:
+        """What a tangent of the source does to the target."""
+        return self._carried(tangent, self._request.evaluation.push, *self._ends)
+
+    def pull(self, adjoint: Any) -> Any:
+        """What an adjoint of the target brings to the source."""
+        return self._carried(adjoint, self._request.evaluation.pull, *self._ends[::-1])
+
+    def _carried(self, value: Any, carry: Carry, start: int, end: int) -> Any:
+        request = self._request
+        graph = request.graph
+        seed = request.seed(value, f"the value at {graph.names[start]!r}", graph.shape(start))
+        return self._finish(self._over_edges(seed, carry), graph.shape(end))
+
+    def _over_edges(self, seed: Any, carry: Carry) -> Any:
+        carried = [carry(edge, seed) for edge in self._edges]
+        return reduce_values(self._request, carried)
+
+    def _finish(self, value: Any, shape: Shape) -> Any:
+        value = self._request.zero(shape) if value is None else value
+        names = self._request.graph.names
+        return self._request.finish(
+            value,
+            lambda: f"the local derivative d {names[self._ends[1]]} / d {names[self._ends[0]]}",
+        )
+
+    def dense(self) -> Any:
+        """The Jacobian, target.shape + source.shape."""
+        request, (source, target) = self._request, self._ends
+        graph = request.graph
+        if source == target:
+            return self._finish(request.identity(graph.shape(target)), ())
+        request.evaluation.lead = graph.shape(target)
+        seed = (
+            request.identity(graph.shape(target))
+            if graph.shape(target)
+            else (request.evaluation.algebra.constant(1))
+        )
+        value = self._over_edges(seed, request.evaluation.pull)
+        request.evaluation.lead = ()
+        return self._finish(value, (*graph.shape(target), *graph.shape(source)))
+
+    def __repr__(self) -> str:
+        source, target = (self._request.graph.names[row] for row in self._ends)
+        return f"d {target} / d {source}: {self.dense()}"
+
+
+def reduce_values(request: Request, values: Iterable[Any]) -> Any:
+    """The sum of what arrived, None if nothing did."""
+    total = None
+    for value in values:
+        if value is not None:
+            total = value if total is None else request.evaluation.add(total, value)
+    return total
 
 
 def reverse(
@@ -171,14 +247,15 @@ def _swept(
     graph, evaluation = request.graph, request.evaluation
     carry: Carry = evaluation.pull if suffix == "bar" else evaluation.push
     start = {
-        row: request.seed(seed, f"the seed of {graph.names[row]!r}") for row, seed in seeds.items()
+        row: request.seed(seed, f"the seed of {graph.names[row]!r}", graph.shape(row))
+        for row, seed in seeds.items()
     }
     if request.symbolic and request.form == "steps":
         carry = _one_step(request, carry, suffix)
     arrived = sweep(order, hops, start, carry, evaluation.add)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for node in reached(order, hops, start):
-            arrived.setdefault(node, 0)
+            arrived.setdefault(node, request.zero(graph.shape(node)))
     result = Derivatives()
     for node in sorted(arrived, reverse=suffix == "bar"):
         name = graph.names[node]
@@ -189,14 +266,12 @@ def _swept(
 
 def _one_step(request: Request, carry: Carry, suffix: str) -> Carry:
     """Carries a neighbour's adjoint (or tangent) as a symbol instead of its value."""
-    from .symbols import symbol
-
     graph = request.graph
 
     def step(edge: Edge, _: Any) -> Any:
         target, number = edge
         near = target if suffix == "bar" else graph.formula(target).sources[number]
-        return carry(edge, symbol(f"{graph.names[near]}_{suffix}"))
+        return carry(edge, request.symbol(f"{graph.names[near]}_{suffix}", graph.shape(near)))
 
     return step
 
@@ -235,25 +310,52 @@ def derivative(
 
 
 def total(request: Request, target: int, source: int, mode: str = "reverse") -> Any:
-    """One total derivative within a request."""
+    """One total derivative within a request: shape of target (if not one element) + source."""
     graph, evaluation = request.graph, request.evaluation
     between = path_between(graph, source, target)
+    shape = () if _is_single(graph.shape(target)) else graph.shape(target)
     carry: Carry
     if mode == "forward":
         start, end, order = source, target, sorted(between)
         hops, carry = out_of(graph, order), evaluation.push
+        evaluation.lead = graph.shape(source)
     else:
         start, end, order = target, source, sorted(between, reverse=True)
         hops, carry = {node: into(graph, node) for node in order}, evaluation.pull
+        evaluation.lead = shape
+    seed = (
+        request.identity(graph.shape(start))
+        if evaluation.lead
+        else (request.seed(1, "the seed", graph.shape(start)))
+    )
     arrived = sweep(
         order,
         lambda node: [hop for hop in hops.get(node, ()) if hop[0] in between],
-        {start: evaluation.algebra.constant(1)},
+        {start: seed},
         carry,
         evaluation.add,
     ).get(end)
-    result = evaluation.algebra.constant(0) if arrived is None else arrived
-    return request.finish(result, lambda: f"d {graph.names[target]} / d {graph.names[source]}")
+    evaluation.lead = ()
+    if arrived is None:
+        arrived = request.zero((*shape, *graph.shape(source)))
+    elif mode == "forward":
+        arrived = _target_first(request, arrived, graph.shape(source), graph.shape(target))
+    return request.finish(arrived, lambda: f"d {graph.names[target]} / d {graph.names[source]}")
+
+
+def _is_single(shape: Shape) -> bool:
+    """Whether a node of this shape has exactly one element."""
+    return all(size == 1 for size in shape)
+
+
+def _target_first(request: Request, value: Any, source: Shape, target: Shape) -> Any:
+    """A pushed Jacobian, source axes first, in numerator layout; a single target has no axes."""
+    if not source and not target:
+        return value
+    first, last = LETTERS[: len(source)], LETTERS[len(source) : len(source) + len(target)]
+    out = ("" if _is_single(target) else last) + first
+    spec = {"spec": f"{first}{last}->{out}", "sizes": ()}
+    return request.evaluation.algebra.apply("contract", (value,), spec)
 
 
 def origins(graph: Structure, target: int) -> set[int]:
@@ -287,6 +389,12 @@ def all_pairs(
     evaluation = request.evaluation
     order = graph.nodes()
     hops = out_of(graph, order)
+    if graph.has_tensors:
+        return _tensor_pairs(request, result)
+    if result != "dict" and (request.symbolic or request.shape):
+        raise GraphcError(
+            f"result={result!r} needs one point of numbers: give at={{...}} without arrays"
+        )
     if result == "dense":
         return _dense_pairs(request, order, out)
 
@@ -302,6 +410,10 @@ def all_pairs(
 
     seeds = {node: {node: evaluation.algebra.constant(1)} for node in order}
     rows = sweep(order, lambda n: hops.get(n, ()), seeds, carry, add)
+    if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
+        for target in order:
+            for source in origins(graph, target):
+                rows[target].setdefault(source, evaluation.algebra.constant(0))
     names = graph.names
     pairs = Derivatives()
     for target in order:
@@ -323,11 +435,33 @@ def all_pairs(
     return sparse.csr_array((data, (ij[0], ij[1])), shape=(len(order), len(order)))
 
 
+def _tensor_pairs(request: Request, result: str) -> Derivatives:
+    """Every Jacobian between connected nodes, of shape target + source."""
+    if result != "dict":
+        raise GraphcError("all_pairs of a graph with tensors gives a dict of Jacobians")
+    graph, pairs = request.graph, Derivatives()
+    for target in graph.nodes():
+        if target in request.declared:
+            for source in sorted(origins(graph, target)):
+                names = graph.names[source], graph.names[target]
+                pairs[names] = jacobian_entry(request, target, source)
+    request.tell_kinks(pairs)
+    return pairs
+
+
+def jacobian_entry(request: Request, target: int, source: int) -> Any:
+    """The Jacobian between two nodes: of.shape + wrt.shape."""
+    graph = request.graph
+    entry = total(request, target, source)
+    full = (*graph.shape(target), *graph.shape(source))
+    if _is_single(graph.shape(target)) and graph.shape(target):
+        return request.reshaped(entry, full)
+    return entry
+
+
 def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
     """S[i, j] = d j / d i: row j of the transpose is a combination of earlier rows."""
     graph, evaluation = request.graph, request.evaluation
-    if request.symbolic or request.shape:
-        raise GraphcError("result='dense' needs one point of numbers: give at={...} without arrays")
     size = len(order)
     place = {row: i for i, row in enumerate(order)}
     edges = {
@@ -355,13 +489,14 @@ def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
         for source, z in edges[node]:
             factor = z if exact else float(as_float(z))
             before = transposed[source, : place[node]]
-            here[: place[node]] += (
-                np.array(
-                    [NUMBERS.apply("mul", (factor, v), {}) if v else 0 for v in before], object
-                )
-                if exact
-                else factor * before
-            )
+            if exact:
+                scaled = [evaluation.times(factor, v) if v else 0 for v in before]
+                here[: place[node]] = [
+                    evaluation.add(old, new) if new else old
+                    for old, new in zip(here[: place[node]], scaled, strict=True)
+                ]
+            else:
+                here[: place[node]] += factor * before
         here[place[node]] = 1
     if exact:
         for index, value in np.ndenumerate(dense):
@@ -446,19 +581,19 @@ def pathwise(
         )
     request = Request(graph, at, form, upstream(graph, [target]))
     evaluation = request.evaluation
-    one = evaluation.algebra.constant(1)
+    one = request.seed(1, f"the seed of {names[target]!r}", graph.shape(target))
     hops = out_of(graph, path_between(graph, source, target))
     terms, total = [], None
     for path in enumerate_paths(hops, source, target):
         product = one
-        for _, edge in path[1:]:
-            product = evaluation.push(edge, product) if product is not None else None
-        product = evaluation.algebra.constant(0) if product is None else product
+        for _, edge in path[:0:-1]:
+            product = evaluation.pull(edge, product) if product is not None else None
+        product = request.zero(graph.shape(source)) if product is None else product
         total = product if total is None else evaluation.add(total, product)
         nodes = tuple(names[node] for node, _ in path)
         terms.append(Term((nodes, request.finish(product, lambda: "the product along a path"))))
     title = f"d {names[target]} / d {names[source]}"
-    value = evaluation.algebra.constant(0) if total is None else total
+    value = request.zero(graph.shape(source)) if total is None else total
     request.tell_kinks()
     return PathSum(request.finish(value, lambda: title), terms, title)
 

@@ -18,9 +18,10 @@ from .derive import (
     upstream,
 )
 from .errors import GraphcError, listing
-from .evaluation import Evaluation, Request
+from .evaluation import Evaluation
 from .expressions import expression
 from .paths import sweep
+from .request import Request
 from .rules import Rows
 from .structure import Structure
 from .value import Value

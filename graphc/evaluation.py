@@ -1,34 +1,27 @@
-"""A graph at a point, or in symbols: values of rows and local derivatives of nodes.
+"""Values of rows and local derivatives of nodes, carried in one algebra.
 
-Evaluation carries both in one algebra; Request makes one from what a user asked, and turns what
-comes out into what users get, telling kinks and numbers that are not finite.
+Along an edge, scalars are multiplied by the local derivative; tensors go through the operations of
+the target's formula, one by one, so that no Jacobian is built.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from . import names as naming
-from .arithmetic import NUMBERS, Undefined, as_float, brief, from_user, present, sign_of
-from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing
-from .expressions import constant, expression
+from .arithmetic import Numbers
+from .errors import GraphcError
+from .exact import Undefined, as_float, sign_of
 from .formula import formula_text
+from .operations import OPERATIONS, Local, repeated_to, summed_to
 from .paths import sweep
 from .rules import Algebra, rule
+from .shapes import Shape
 from .structure import LEAVES, Structure
 
-FORMS = ("nodes", "inputs", "steps")
 Edge = tuple[int, int]  # (target node, number of the edge into it)
-
-
-class Derivatives(dict[Any, Any]):
-    """Results by name; `.kinks` names the nodes that sat on a kink."""
-
-    kinks: tuple[str, ...] = ()
 
 
 class Evaluation:
@@ -43,7 +36,11 @@ class Evaluation:
         self.symbols = symbols  # values of the free symbols of a from_edges graph
         self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken has cut a path
+        self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
         self._locals: dict[int, tuple[Any, ...]] = {}
+        self._pulled: tuple[int, Any, list[Any]] | None = (
+            None  # the node pulled last, and its shares
+        )
 
     def value(self, row: int) -> Any:
         """The value of a row."""
@@ -121,13 +118,16 @@ class Evaluation:
         graph = self.graph
         operands = graph.operands[row]
         arguments = [self.value(operand) for operand in operands]
-        arguments.append(self.value(row))
+        own = self.value(row)
+        if isinstance(self.algebra, Numbers) and _is_undefined(own):
+            return [own] * len(operands)  # where there is no value, there is no derivative
+        arguments.append(own)
         applied = rule(graph.ops[row], len(operands), graph.settings(row))
         for switch in applied.switches:
-            if self.algebra is NUMBERS and _is_zero(switch.run(NUMBERS, arguments)):
+            if isinstance(self.algebra, Numbers) and _is_zero(switch.run(self.algebra, arguments)):
                 self._on_kink(row, node)
         found = [partial.run(self.algebra, arguments) for partial in applied.partials]
-        self.gated = self.gated or None in found
+        self.gated = self.gated or any(z is None for z in found)
         return found
 
     def _on_kink(self, row: int, node: int) -> None:
@@ -138,16 +138,147 @@ class Evaluation:
                 "kink and was declared with kink='error'; choose another point or another kink="
             )
 
+    # Carrying along an edge: scalars are multiplied, tensors go through the formula's operations.
+
     def pull(self, edge: Edge, adjoint: Any) -> Any:
         """What an adjoint of the edge's target brings to its source; None if nothing passes."""
-        return self.times(self.local(edge[0])[edge[1]], adjoint)
+        node, number = edge
+        if not self.is_tensor(node):
+            return self.times(self.local(node)[number], adjoint)
+        own = self.graph.partials.get(edge)
+        if own is not None:
+            return self.times(self.value(own), adjoint)
+        if self._pulled is None or self._pulled[0] != node or self._pulled[1] is not adjoint:
+            self._pulled = (node, adjoint, self._pull_all(node, adjoint))
+        return self._pulled[2][number]
 
     def push(self, edge: Edge, tangent: Any) -> Any:
         """What a tangent of the edge's source brings to its target; None if nothing passes."""
-        return self.times(self.local(edge[0])[edge[1]], tangent)
+        node, number = edge
+        if not self.is_tensor(node):
+            return self.times(self.local(node)[number], tangent)
+        own = self.graph.partials.get(edge)
+        if own is not None:
+            return self.times(self.value(own), tangent)
+        return self._push_through(node, number, tangent)
+
+    def is_tensor(self, node: int) -> bool:
+        """Whether a node's formula has anything but scalars in it."""
+        shapes = self.graph.shapes
+        if not shapes and not self.lead:
+            return False
+        formula = self.graph.formula(node)
+        return bool(self.lead) or any(
+            row in shapes for rows in (formula.rows, formula.sources) for row in rows
+        )
+
+    def _pull_all(self, node: int, adjoint: Any) -> list[Any]:
+        """The adjoint's share for each edge: one sweep back through the node's formula."""
+        graph, formula = self.graph, self.graph.formula(node)
+        if node in graph.split:
+            named = [slot for slot, row in enumerate(graph.operands[node]) if row in graph.names]
+            return [self.pull_row((node, slot), adjoint, node) for slot in named]
+        inside = set(formula.rows)
+
+        def hops(row: int) -> list[tuple[int, Edge]]:
+            operands = graph.operands[row] if row in inside else ()
+            return [(operand, (row, slot)) for slot, operand in enumerate(operands)]
+
+        shares = sweep(
+            reversed(formula.rows),
+            hops,
+            {node: adjoint},
+            lambda place, carried: self.pull_row(place, carried, node),
+            self.add,
+        )
+        return [shares.get(source) for source in formula.sources]
+
+    def _push_through(self, node: int, number: int, tangent: Any) -> Any:
+        """The tangent's effect on the node: one sweep forward through its formula."""
+        graph, formula = self.graph, self.graph.formula(node)
+        if node in graph.split:
+            named = [slot for slot, row in enumerate(graph.operands[node]) if row in graph.names]
+            return self.push_row((node, named[number]), tangent, node)
+        source = formula.sources[number]
+        uses: dict[int, list[tuple[int, Edge]]] = {}
+        for row in formula.rows:
+            for slot, operand in enumerate(graph.operands[row]):
+                uses.setdefault(operand, []).append((row, (row, slot)))
+        reached = sweep(
+            (source, *formula.rows),
+            lambda row: uses.get(row, ()) if row != node else (),
+            {source: tangent},
+            lambda place, carried: self.push_row(place, carried, node),
+            self.add,
+        )
+        return reached.get(node)
+
+    def here(self, row: int) -> Local:
+        """An operation where it stands, for its rule."""
+        graph = self.graph
+        operands = graph.operands[row]
+        return Local(
+            self.algebra.apply,
+            [self.value(operand) for operand in operands],
+            self.value(row),
+            [graph.shape(operand) for operand in operands],
+            graph.shape(row),
+            graph.settings(row),
+            self.lead,
+        )
+
+    def pull_row(self, place: Edge, adjoint: Any, node: int) -> Any:
+        """The adjoint of one operand of one operation."""
+        row, slot = place
+        op = self.graph.ops[row]
+        if op == "stop" or self.graph.ops[self.graph.operands[row][slot]] == "const":
+            return None
+        here = self.here(row)
+        if op in OPERATIONS:
+            self._tell_ties(here, row, node)
+            return OPERATIONS[op].pull(here, slot, adjoint)
+        scaled = self._scaled(here, row, slot, adjoint, node)
+        return None if scaled is None else summed_to(here, scaled, here.shape, here.shapes[slot])
+
+    def push_row(self, place: Edge, tangent: Any, node: int) -> Any:
+        """The tangent of one operation from that of one operand."""
+        row, slot = place
+        op = self.graph.ops[row]
+        if op == "stop":
+            return None
+        here = self.here(row)
+        if op in OPERATIONS:
+            self._tell_ties(here, row, node)
+            return OPERATIONS[op].push(here, slot, tangent)
+        widened = repeated_to(here, tangent, here.shapes[slot], here.shape)
+        return self._scaled(here, row, slot, widened, node)
+
+    def _scaled(self, here: Local, row: int, slot: int, carried: Any, node: int) -> Any:
+        """A carried value of the result's shape, times an element-wise function's partial."""
+        op = self.graph.ops[row]
+        if op == "where" and slot:
+            gate = "taken" if slot == 1 else "untaken"
+            passed = self.algebra.apply(gate, (here.args[0], carried), {})
+            self.gated = self.gated or passed is None
+            return passed
+        if op == "where" or self.graph.is_condition(row):
+            self._tell_switches(row, node)
+            self.gated = True  # a condition has an edge, over which nothing comes
+            return None
+        return self.times(self.partials(row, node)[slot], carried)
+
+    def _tell_switches(self, row: int, node: int) -> None:
+        if self.graph.operands[row] and self.graph.is_condition(row):
+            self.partials(row, node)
+
+    def _tell_ties(self, here: Local, row: int, node: int) -> None:
+        if self.graph.ops[row] == "largest" and isinstance(self.algebra, Numbers):
+            shares = self.algebra.apply("winner", here.args, {**here.settings, "kink": "share"})
+            if any(0 < float(as_float(share)) < 1 for share in np.asarray(shares).flat):
+                self._on_kink(row, node)
 
     def times(self, local: Any, carried: Any) -> Any:
-        """A carried scalar times a local derivative."""
+        """A carried value times a local derivative."""
         return None if local is None else self.algebra.apply("mul", (carried, local), {})
 
     def add(self, old: Any, new: Any) -> Any:
@@ -155,227 +286,13 @@ class Evaluation:
         return self.algebra.apply("add", (old, new), {})
 
 
+def _is_undefined(value: Any) -> bool:
+    return type(value) is Undefined or (isinstance(value, float) and value != value)
+
+
 def _is_zero(value: Any) -> bool:
     if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return any(_is_zero(element) for element in value.flat)
         return bool((value == 0).any())
     return type(value) is not Undefined and not isinstance(value, bool) and sign_of(value) == 0
-
-
-# From a request to an evaluation.
-
-
-class Request:
-    """A graph at a point (or in symbols), with the shape of the points and the final touch."""
-
-    def __init__(
-        self,
-        graph: Structure,
-        at: Mapping[str, Any] | None,
-        form: str = "nodes",
-        needed: Iterable[int] | None = None,
-        pinned: Iterable[int] | None = None,
-    ) -> None:
-        self.graph = graph
-        self.shape: tuple[int, ...] = ()
-        self.symbolic = at is None
-        self.form = form
-        if form not in FORMS:
-            raise GraphcError(f"form={form!r} is not known; use one of {listing(FORMS)}")
-        if at is None:
-            self.evaluation = self._symbols(pinned)
-        else:
-            self.evaluation = self._numbers(at, needed)
-
-    def _symbols(self, pinned: Iterable[int] | None) -> Evaluation:
-        from .symbols import Symbols, symbol
-
-        advice = (
-            "give numbers with at={...}, use form='steps', or differentiate() for a graph of "
-            "derivatives"
-        )
-        graph = self.graph
-        if pinned is None:
-            pinned = graph.leaves() if self.form == "inputs" else graph.nodes()
-        known = {row: symbol(graph.names[row]) for row in pinned}
-        free = {name: symbol(name) for name in free_symbols(graph)}
-        return Evaluation(graph, Symbols(advice), known, free)
-
-    def _numbers(self, at: Mapping[str, Any], needed: Iterable[int] | None) -> Evaluation:
-        graph = self.graph
-        if not isinstance(at, Mapping):
-            raise GraphcError(f"at= takes a dict of names and values, not {type(at).__name__}")
-        wanted = set(free_symbols(graph))
-        bare = any(op == "edges" for op in graph.ops)
-        leaves = {graph.names[row]: row for row in graph.leaves()}
-        known: dict[int, Any] = {}
-        free: dict[str, Any] = {}
-        for row, value in graph.given.items():
-            known[row] = value
-        for key, value in at.items():
-            name = naming.spelling(key) if isinstance(key, str) else key
-            given = number(value, name)
-            if name in leaves:
-                known[leaves[name]] = given
-            elif name in wanted:
-                free[name] = given
-            elif name in graph.copies:
-                for copy in graph.copies[name]:
-                    known.setdefault(leaves[copy], given)
-            elif name in graph.rows:
-                raise GraphcError(
-                    f"at: {name!r} is computed by the graph and cannot be given "
-                    f"(inputs and params: {listing([*leaves, *wanted])})"
-                )
-            else:
-                raise GraphcError(
-                    f"at: there is no input or param {name!r} (there are: "
-                    f"{listing([*leaves, *wanted])})"
-                )
-        self._check_missing(known, free, wanted, needed, {} if bare else leaves)
-        self.shape = _point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
-        return Evaluation(graph, NUMBERS, known, free)
-
-    def _check_missing(
-        self,
-        known: dict[int, Any],
-        free: dict[str, Any],
-        wanted: set[str],
-        needed: Iterable[int] | None,
-        leaves: dict[str, int],
-    ) -> None:
-        used = set(self.graph.nodes() if needed is None else needed)
-        missing = [name for name, row in leaves.items() if row in used and row not in known]
-        missing += [name for name in sorted(wanted) if name not in free]
-        if missing:
-            raise GraphcError(
-                f"at: {'values are' if len(missing) > 1 else 'a value is'} missing for "
-                f"{listing(missing)}; give {'them' if len(missing) > 1 else 'it'} in at={{...}} or "
-                "at the declaration"
-            )
-
-    def seed(self, value: Any, what: str) -> Any:
-        """A seed or tangent: a number, an exact string, or a symbol."""
-        if isinstance(value, str):
-            scratch = Structure("seed")
-            root = expression(scratch, value, what, symbols=True)
-            free = dict(self.evaluation.symbols)
-            for name in free_symbols(scratch):
-                if self.symbolic:
-                    from .symbols import symbol
-
-                    free[name] = symbol(name)
-                elif name not in free:
-                    raise GraphcError(
-                        f"{what} mentions the symbol {name!r}; give a number, or ask with at=None"
-                    )
-            return Evaluation(scratch, self.evaluation.algebra, {}, free).value(root)
-        if self.symbolic:
-            return self.evaluation.algebra.constant(value)
-        number = from_user(value, what)
-        self.shape = np.broadcast_shapes(self.shape, np.shape(number))
-        return number
-
-    def finish(self, value: Any, what: Callable[[], str]) -> Any:
-        """A result as users get it; what is not finite is told."""
-        if self.symbolic:
-            return value
-        if type(value) is Undefined:
-            raise GraphcError(f"{what()} is not a finite real number: {self._culprit()}")
-        result = present(value)
-        if self.shape:
-            result = np.broadcast_to(as_float(value), self.shape).copy()
-        if isinstance(result, (float, np.ndarray)) and not np.isfinite(result).all():
-            self._told_not_finite = what() if not hasattr(self, "_told_not_finite") else ""
-            if self._told_not_finite:
-                warnings.warn(
-                    f"{what()} is not finite at this point: {self._culprit()}",
-                    NotFiniteWarning,
-                    stacklevel=5,
-                )
-        return result
-
-    def _culprit(self) -> str:
-        """The first node whose value or derivative is not finite, in words."""
-        graph, evaluation = self.graph, self.evaluation
-        for row in sorted(evaluation.values):
-            if _not_finite(evaluation.values[row]):
-                node = next((n for n in graph.nodes() if row in graph.formula(n).rows), row)
-                arguments = [brief_value(evaluation.values[o]) for o in graph.operands[row]]
-                return (
-                    f"node {graph.label(node)} = {formula_text(graph, node)} needs "
-                    f"{graph.ops[row]}({', '.join(arguments)})"
-                )
-        for node, partials in evaluation._locals.items():
-            if any(_not_finite(z) for z in partials):
-                return (
-                    f"the derivative of node {graph.label(node)} = {formula_text(graph, node)} is "
-                    "not finite there"
-                )
-        return "the numbers overflow"
-
-    def tell_kinks(self, result: Derivatives | None = None) -> None:
-        """Says which nodes sat on a kink, as a warning and on the result."""
-        found = tuple(self.graph.names[node] for node in self.evaluation.kinks)
-        if result is not None:
-            result.kinks = found
-        if found:
-            node = self.graph.rows[found[0]]
-            more = f" (and {len(found) - 1} more: {listing(found[1:])})" if len(found) > 1 else ""
-            warnings.warn(
-                f"node {found[0]!r} = {formula_text(self.graph, node)} sits on its kink at this "
-                f"point{more}; the slope taken there is a convention, see kink=",
-                KinkWarning,
-                stacklevel=4,
-            )
-
-
-def _not_finite(value: Any) -> bool:
-    if type(value) is Undefined:
-        return True
-    if isinstance(value, (float, np.ndarray)) and not isinstance(value, bool):
-        return not np.isfinite(value).all()
-    return False
-
-
-def brief_value(value: Any) -> str:
-    """A number in a few characters, whatever it is."""
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
-    return value.reason if type(value) is Undefined else brief(value)
-
-
-def free_symbols(graph: Structure) -> list[str]:
-    """The names of the free symbols, in order of appearance."""
-    return list(
-        dict.fromkeys(
-            graph.attributes[row]["symbol"]
-            for row in graph.attributes
-            if graph.ops[row] == "symbol"
-        )
-    )
-
-
-def number(value: Any, name: str) -> Any:
-    return (
-        constant(value, f"the value of {name!r}")
-        if isinstance(value, str)
-        else from_user(value, f"the value of {name!r}")
-    )
-
-
-def _point_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
-    shape: tuple[int, ...] = ()
-    names: list[str] = []
-    for name, value in values.items():
-        try:
-            shape = np.broadcast_shapes(
-                shape, np.shape(value) if isinstance(value, np.ndarray) else ()
-            )
-        except ValueError:
-            raise GraphcError(
-                f"at: {name!r} has shape {np.shape(value)}, which does not broadcast with "
-                f"{shape} of {listing(names)}"
-            ) from None
-        if isinstance(value, np.ndarray):
-            names.append(name)
-    return shape

@@ -11,12 +11,16 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from types import EllipsisType
 from typing import Any, TypeVar
 
 from . import names as naming
-from .arithmetic import NUMBERS, Undefined
+from .arithmetic import NUMBERS
 from .errors import GraphcError, listing, nearest, visible
-from .functions import FAMILY_FUNCTIONS, FUNCTIONS, KINK_WORDS, lookup
+from .exact import Undefined
+from .functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
+from .given import array_from_user
+from .layers import matmul as _filled  # noqa: F401  # importing layers fills COMPOSED
 from .structure import Structure
 from .syntax import MOST_DIGITS, Mistake, Syntax, read_formula, told
 from .value import Value
@@ -35,6 +39,7 @@ _OPERATORS: dict[type, str] = {
     ast.Mult: "mul",
     ast.Div: "div",
     ast.Pow: "pow",
+    ast.MatMult: "matmul",
 }
 _COMPARISONS: dict[type, str] = {
     ast.Lt: "lt",
@@ -63,12 +68,17 @@ _INTERNAL = {
     "pi": "write pi without brackets",
     "taken": "write where(cond, a, b)",
     "untaken": "write where(cond, a, b)",
+    "ratio_or_0": "write the operator /",
 }
-_NEED_TENSORS = (
-    "norm var logsumexp softmax log_softmax einsum dot outer transpose trace diag det logdet inv "
-    "solve reshape concat stack take onehot pad zeros ones conv1d conv2d maxpool avgpool "
-    "cross_entropy softmax_cross_entropy"
-)
+# composed functions whose arguments from this place on are not values but sizes, indices, ...
+_PLAIN_FROM = {
+    "reshape": 1,
+    "transpose": 1,
+    "take": 1,
+    "pad": 1,
+    "maxpool": 1,
+    "avgpool": 1,
+} | dict.fromkeys(("onehot", "zeros", "ones"), 0)
 
 
 class Unknown(Mistake):
@@ -116,6 +126,8 @@ class Builder:
 
     def operate(self, tree: ast.BinOp, left: Value) -> Value:
         op = _OPERATORS[type(tree.op)]
+        if op == "matmul":
+            return self.composed(tree, op, (left, self.build(tree.right)), {})
         if op in ("div", "pow"):
             right = exact(tree.right, self.syntax, self.env)
             if right is not None:
@@ -139,12 +151,30 @@ class Builder:
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
 
+    def composed(
+        self, tree: ast.AST, function: str, arguments: Any, settings: dict[str, Any]
+    ) -> Value:
+        """The value of a function composed of others."""
+        try:
+            result = COMPOSED[function](*arguments, **settings)
+            return Value(self.graph, self.graph.lift(result))
+        except GraphcError as error:
+            raise self.wrong(tree, str(error)) from None
+
     def leaf(self, tree: ast.expr) -> Value:
         match tree:
             case ast.Constant():
                 return Value(self.graph, self.graph.constant(literal(tree, self.syntax)))
             case ast.Name():
                 return self.name(tree, tree.id)
+            case ast.Attribute(value=matrix, attr="T"):
+                return self.composed(tree, "transpose", (self.build(matrix),), {})
+            case ast.List():
+                return Value(self.graph, self.graph.constant(self.array(tree)))
+            case ast.Subscript() if self.is_element(tree):
+                return self.composed(
+                    tree, "[]", (self.build(tree.value), self.plain(tree.slice)), {}
+                )
             case ast.Subscript(value=ast.Name()):
                 names = self.members(tree)
                 if len(names) != 1:
@@ -184,6 +214,8 @@ class Builder:
             return Value(self.graph, self.graph.append("symbol", symbol=naming.checked(name)))
         if name in self.graph.rows:
             return Value(self.graph, self.graph.rows[name])
+        if name in self.graph.named_sizes():
+            return Value(self.graph, self.graph.append("size", size=name))
         advice = f"add 'param {name}' or 'input {name}'"
         if name in FUNCTIONS:
             advice = f"to call the function write {name}(...)"
@@ -195,42 +227,73 @@ class Builder:
         return list(family(tree.value.id, ranges, self.syntax.column_of(tree)))
 
     def call(self, tree: ast.Call, function: str) -> Value:
-        operands: list[Value] = []
-        for argument in tree.args:
-            if isinstance(argument, ast.Subscript):
-                operands.extend(self.name(argument, name) for name in self.members(argument))
-            else:
-                operands.append(self.build(argument))
-            if len(self.graph.ops) - self.first + len(operands) > MOST_ROWS:
-                raise self.wrong(tree, f"the formula has over {MOST_ROWS} parts; name some of them")
         settings: dict[str, Any] = {}
         for keyword in tree.keywords:
             key = keyword.arg or ""
             if key in settings:
                 raise self.wrong(keyword, f"the setting {key!r} is given twice; keep one")
-            settings[key] = self.setting(key, keyword.value)
-        if function in FAMILY_FUNCTIONS:
-            return self.fold(tree, function, operands, settings)
-        if function in ("max", "min") and len(operands) == 1 and not settings:
-            return operands[0]  # over a family of one
+            plain = function in COMPOSED and key != "kink"
+            settings[key] = self.plain(keyword.value) if plain else self.setting(key, keyword.value)
+        if function in COMPOSED:
+            arguments = self.arguments(tree, _PLAIN_FROM.get(function, len(tree.args)))
+            return self.composed(tree, function, arguments, settings)
+        operands = self.arguments(tree, len(tree.args))
         return self.apply(tree, self.function(tree, function), operands, settings)
 
-    def fold(
-        self, tree: ast.Call, function: str, operands: list[Value], settings: dict[str, Any]
-    ) -> Value:
-        """A sum, product or mean of scalars."""
-        if settings:
-            raise self.wrong(
-                tree, f"{function} of scalars has no setting {listing(settings)}; leave it out"
-            )
-        if not operands:
-            raise self.wrong(tree, f"{function} of nothing has no value; give it at least one term")
-        return Value(self.graph, self.graph.lift(FAMILY_FUNCTIONS[function](*operands)))
+    def arguments(self, tree: ast.Call, plain_from: int) -> list[Any]:
+        """The arguments of a call; a family counts as its members, a list of values is a list."""
+        found: list[Any] = []
+        for place, argument in enumerate(tree.args):
+            if place >= plain_from or isinstance(getattr(argument, "value", None), str):
+                found.append(self.plain(argument))
+            elif isinstance(argument, (ast.List, ast.Tuple)) and not self.is_numbers(argument):
+                found.append([self.build(part) for part in argument.elts])
+            elif isinstance(argument, ast.Subscript) and not self.is_element(argument):
+                found.extend(self.name(argument, name) for name in self.members(argument))
+            else:
+                found.append(self.build(argument))
+            if len(self.graph.ops) - self.first + len(found) > MOST_ROWS:
+                raise self.wrong(tree, f"the formula has over {MOST_ROWS} parts; name some of them")
+        return found
+
+    def is_element(self, tree: ast.Subscript) -> bool:
+        """Whether a subscript picks from a tensor; otherwise it is another spelling of a name."""
+        if not isinstance(tree.value, ast.Name):
+            return True
+        row = self.graph.rows.get(naming.spelling(tree.value.id))
+        return row is not None and row in self.graph.shapes
+
+    def is_numbers(self, tree: ast.expr) -> bool:
+        """Whether a list holds numbers only."""
+        if isinstance(tree, (ast.List, ast.Tuple)):
+            return all(self.is_numbers(part) for part in tree.elts)
+        return exact(tree, self.syntax, self.env) is not None
+
+    def array(self, tree: ast.expr) -> Any:
+        """The exact numbers of a list, or of a list of lists."""
+        if isinstance(tree, ast.List):
+            return array_from_user([self.array(part) for part in tree.elts], "the list")
+        number = exact(tree, self.syntax, self.env)
+        if number is None:
+            raise self.wrong(tree, "a list holds numbers only; join values with concat or stack")
+        return number
+
+    def plain(self, tree: ast.expr) -> Any:
+        """A setting that is not a value: whole numbers, tuples, slices, words, names of sizes."""
+        match tree:
+            case ast.Constant(value=bool() | None | str() | EllipsisType()):
+                return tree.value
+            case ast.Tuple() | ast.List():
+                return tuple(self.plain(part) for part in tree.elts)
+            case ast.Slice(lower=low, upper=high, step=step):
+                ends = (None if end is None else self.plain(end) for end in (low, high, step))
+                return slice(*ends)
+            case ast.Name(id=name) if name in self.graph.named_sizes():
+                return name
+        return integer(tree, self.env, self.syntax)
 
     def function(self, tree: ast.AST, name: str) -> str:
         """The name of a function of the table that formulas may call."""
-        if name in _NEED_TENSORS.split() and name not in FUNCTIONS:
-            raise self.wrong(tree, f"{name} needs tensors, and this version has scalars only")
         try:
             record = lookup(name)
         except GraphcError as error:
@@ -410,6 +473,8 @@ def given_value(syntax: Syntax, env: Env | None = None) -> Any:
     number = exact(syntax.tree, syntax, env or {})
     if number is not None:
         return number
+    if isinstance(syntax.tree, ast.List):
+        return Builder(Structure("constant"), syntax, env or {}).array(syntax.tree)
     scratch = Structure("constant")
     try:
         root = Builder(scratch, syntax, env or {}).row()

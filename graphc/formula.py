@@ -8,12 +8,15 @@ from typing import Any
 
 from .errors import GraphcError
 from .functions import FUNCTIONS
-from .structure import Structure
+from .matrix_form import ATOM, Piece, contract_text, form_of, gather_text, scatter_text, winner_text
+from .operations import OPERATIONS
+from .shapes import Shape, shape_text
+from .structure import LEAVES, Structure
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
-ATOM = 9
-Piece = tuple[str, int]  # text, and how tightly its outermost operator binds
 Style = Callable[[Structure, int, list[Piece]], Piece]
+CallStyle = Callable[[Any, Callable[[int], Piece]], Piece]
+CALLS: dict[Style, CallStyle] = {}  # how a style writes composed functions, if not as text
 
 
 def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
@@ -36,14 +39,55 @@ def expression_text(graph: Structure, row: int, style: Style | None = None) -> s
 def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> str:
     pieces: dict[int, Piece] = {}
     for row in rows:
-        operands = [pieces[o] if o in pieces else style(graph, o, []) for o in graph.operands[row]]
-        pieces[row] = style(graph, row, operands)
+
+        def piece(part: int) -> Piece:
+            return pieces[part] if part in pieces else style(graph, part, [])
+
+        call = graph.calls.get(row)
+        if call is not None:
+            write: CallStyle = CALLS.get(style, call_text)
+            pieces[row] = write(call, piece)
+        else:
+            pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
         if len(pieces[row][0]) > LONGEST:
             raise GraphcError(
                 f"the formula of {graph.label(root)} would take over {LONGEST} characters; "
                 "collapse fewer nodes"
             )
     return pieces[root][0]
+
+
+class Expression:
+    """A symbolic result of a graph with tensors: prints as valid NumPy."""
+
+    def __init__(self, graph: Structure, row: int, whole: bool) -> None:
+        self.graph = graph
+        self.row = row
+        self._whole = whole  # written out down to the inputs, or in the names of nodes
+
+    @property
+    def shape(self) -> Shape:
+        return self.graph.shape(self.row)
+
+    def __str__(self) -> str:
+        return self.render(as_numpy)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def latex(self) -> str:
+        """The formula in LaTeX, in matrix form."""
+        from .show.latex import style
+
+        return self.render(style)
+
+    def render(self, style: Style) -> str:
+        """The formula in a style."""
+        graph = self.graph
+        if self._whole:
+            graph = graph.duplicate()
+            graph.names = {row: n for row, n in graph.names.items() if graph.ops[row] in LEAVES}
+        return expression_text(graph, self.row, style)
 
 
 def bracket(piece: Piece, least: int) -> str:
@@ -60,11 +104,13 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
             return graph.names[row], ATOM
         if op == "const":
             return (
-                number_text(settings["value"])
+                constant_text(settings["value"])
                 if row not in graph.names
                 else (graph.names[row], ATOM)
             )
-        return settings.get("symbol", op), ATOM
+        return settings.get("symbol", settings.get("size", op)), ATOM
+    if op in OPERATIONS:
+        return operation_text(graph, row, operands)
     record = FUNCTIONS[op]
     if op == "power":
         return f"{bracket(operands[0], 5)}**{exponent_text(settings['exponent'])}", 4
@@ -91,6 +137,162 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         for key, value in settings.items()
     ]
     return f"{op}({', '.join(texts)})", ATOM
+
+
+def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """One row as a person writes it in NumPy: a mask is a comparison, which counts as 0 or 1."""
+    if not operands:
+        return as_text(graph, row, operands)
+    op, inner = graph.ops[row], graph.operands[row]
+    if op == "where" and _is_number(graph, inner[2], 0):
+        mask = bracket(operands[0], 1)
+        if _is_number(graph, inner[1], 1):
+            return operands[0]
+        return f"{bracket(operands[1], 3 if _word(graph, inner[1]) == 'matmul' else 2)}*{mask}", 2
+    masks = [is_mask(graph, operand) for operand in inner]
+    if (op == "contract" and all(masks)) or op in ("neg", "add", "sub", "power"):
+        # NumPy does not count with truth values there
+        operands = [
+            (f"where({piece[0]}, 1, 0)", ATOM) if mask else piece
+            for piece, mask in zip(operands, masks, strict=True)
+        ]
+    operands = _without_brackets(graph, row, operands)
+    if op == "mul" and (places := _columns(graph, row)):
+        matrix, vector = (operands[place] for place in places)
+        return f"{bracket(matrix, 2)} @ diag({vector[0]})", 2
+    return as_text(graph, row, operands)
+
+
+def _columns(graph: Structure, row: int) -> tuple[int, ...]:
+    """The places of A and v where A*v scales the columns of a matrix by a computed vector."""
+    shapes = [len(graph.shape(operand)) for operand in graph.operands[row]]
+    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get((shapes[0], shapes[1]))
+    return (
+        places if places is not None and graph.operands[row][places[1]] not in graph.names else ()
+    )
+
+
+def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
+    """The operands, those that need no brackets (2*(A @ x), A @ (B @ C), -(x*y)) bound tightly."""
+    op, inner = graph.ops[row], graph.operands[row]
+    words = [_word(graph, operand) for operand in inner]
+    loose = list(operands)
+    signed = operands[-1][0].startswith("-")
+    if op == "neg" and words[0] and operands[0][1] == 2 and not signed:
+        loose[0] = operands[0][0], 4
+    if op == "mul" and graph.shape(inner[0]) and graph.shape(inner[1]):
+        if words[0] == "matmul" and not _columns(graph, row):
+            loose[0] = operands[0][0], 0
+        if words[1] == "product" and graph.ops[inner[1]] == "mul" and not signed:
+            loose[1] = operands[1][0], 4  # a*(b*c)
+    elif op == "mul" and not graph.shape(inner[0]):
+        if words[0] == "matmul":
+            loose[0] = operands[0][0], 0  # (a @ x)*y is easier to read than a @ x*y
+        if words[1] and operands[1][1] == 2 and not signed:
+            loose[1] = operands[1][0], 4
+    if op == "contract" and len(inner) == 2:
+        form = form_of(graph.settings(row)["spec"], {})
+        if form is not None and form.word in ("matmul", "rows", "columns"):
+            left, right = form.order
+            if words[left] == "product":
+                loose[left] = operands[left][0], 0
+            if words[right] == "matmul" and len(graph.shape(inner[right])) == 2:
+                loose[right] = operands[right][0], max(operands[right][1], 4)
+    return loose
+
+
+def _word(graph: Structure, row: int) -> str:
+    """matmul or product for an unnamed row that is written as one."""
+    if row in graph.names or row in graph.calls:
+        return ""
+    op = graph.ops[row]
+    if op == "contract":
+        form = form_of(graph.settings(row)["spec"], {})
+        word = form.word if form is not None else ""
+        return "matmul" if word in ("rows", "columns") else word
+    if op == "mul" and _columns(graph, row):
+        return "matmul"
+    tensors = all(graph.shape(operand) for operand in graph.operands[row])
+    if op in ("mul", "div"):
+        return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"
+    if (
+        op == "scatter"
+        and len(graph.shape(row)) == 1
+        and isinstance(graph.settings(row)["index"], int)
+    ):
+        return "scaled"  # s*eye(3)[0]
+    return "product" if op == "where" else ""
+
+
+def _is_number(graph: Structure, row: int, number: int) -> bool:
+    value = graph.settings(row).get("value")
+    return isinstance(value, int) and value == number and row not in graph.names
+
+
+def is_mask(graph: Structure, row: int) -> bool:
+    """Whether a row is 1 where a condition holds, else 0, and has no name."""
+    if graph.ops[row] != "where" or row in graph.names:
+        return False
+    _, taken, other = graph.operands[row]
+    return _is_number(graph, taken, 1) and _is_number(graph, other, 0)
+
+
+NUMPY_NAMES = {"largest": "max"}
+
+
+def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """A tensor operation as NumPy would take it."""
+    op, settings = graph.ops[row], graph.settings(row)
+    if op == "contract":
+        return contract_text(settings["spec"], graph.shape(row), operands)
+    inner = graph.shape(graph.operands[row][0])
+    if op == "gather":
+        return gather_text(operands[0], inner, settings)
+    if op == "scatter":
+        return scatter_text(operands[0], graph.shape(row), settings)
+    if op == "winner":
+        return winner_text(operands[0][0], inner, settings)
+    texts = [piece[0] for piece in operands]
+    if op == "reshape":
+        texts.append(shape_text(settings["shape"]))
+    elif settings.get("axes") not in (
+        None,
+        (-1,) if op == "softmax" else tuple(range(-len(inner), 0)),
+    ):
+        axes = settings["axes"]
+        texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
+    return f"{NUMPY_NAMES.get(op, op)}({', '.join(texts)})", ATOM
+
+
+def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:
+    """A composed function as it was called."""
+    name, arguments, settings = call
+
+    def text(argument: Any) -> str:
+        if isinstance(argument, list):
+            return f"[{', '.join(text(part) for part in argument)}]"
+        if isinstance(argument, tuple) and argument and argument[0] == "row":
+            return piece(argument[1])[0]
+        return repr(argument)
+
+    if name == "[]":
+        return f"{bracket(piece(arguments[0][1]), 8)}[{index_text(arguments[1])}]", 8
+    parts = [text(argument) for argument in arguments]
+    parts += [f"{key}={text(value)}" for key, value in settings.items() if value is not None]
+    return f"{name}({', '.join(parts)})", ATOM
+
+
+def index_text(index: Any) -> str:
+    """An index as it is written between brackets."""
+    parts = index if isinstance(index, tuple) else (index,)
+
+    def one(part: Any) -> str:
+        if isinstance(part, slice):
+            ends = ["" if end is None else str(end) for end in (part.start, part.stop)]
+            return ":".join(ends + ([str(part.step)] if part.step is not None else []))
+        return "..." if part is Ellipsis else str(part)
+
+    return ", ".join(one(part) for part in parts)
 
 
 def number_text(value: Any) -> Piece:
@@ -140,6 +342,8 @@ def graph_text(graph: Structure) -> str:
     for row in graph.nodes():
         op, name = graph.ops[row], graph.names[row]
         if op in ("input", "param"):
+            shape = graph.shape(row)
+            name += f"[{', '.join(map(str, shape))}]" if shape else ""
             if row in graph.given:
                 close()
                 lines.append(f"{op} {name} = {value_text(graph.given[row])}")
@@ -151,9 +355,7 @@ def graph_text(graph: Structure) -> str:
             continue
         close()
         right = (
-            number_text(graph.settings(row)["value"])[0]
-            if op == "const"
-            else formula_text(graph, row)
+            value_text(graph.settings(row)["value"]) if op == "const" else formula_text(graph, row)
         )
         lines.append(f"{name} = {right}")
     close()
@@ -167,6 +369,13 @@ def graph_text(graph: Structure) -> str:
     return "\n".join(lines) + "\n"
 
 
+def constant_text(value: Any) -> Piece:
+    """A constant inside a formula."""
+    return (value_text(value), ATOM) if getattr(value, "shape", ()) else number_text(value)
+
+
 def value_text(value: Any) -> str:
-    """A given value."""
-    return number_text(value)[0] if not hasattr(value, "tolist") else str(value.tolist())
+    """A given value or constant array."""
+    if not hasattr(value, "tolist") or not getattr(value, "shape", ()):
+        return number_text(value)[0]
+    return f"[{', '.join(value_text(part) for part in value)}]"

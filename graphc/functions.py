@@ -16,6 +16,7 @@ from functools import reduce
 from typing import Any
 
 from .errors import GraphcError, listing, nearest
+from .names import checked
 from .value import COMPARISONS, Value, is_traced
 
 Interval = tuple[float, float]
@@ -144,12 +145,15 @@ class Kink:
         """
         self.switches.append(switch)
         chosen: Any = at if self.override in (None, "error") else self.override
+        if isinstance(below, int) and isinstance(above, int):
+            if below == above:
+                return below  # a jump between constant pieces
+            if (chosen, below, above) == (0, -1, 1):
+                return sign(switch)
         if chosen == "left":
             return where(switch > 0, above, below)
         if chosen == "right":
             return where(switch < 0, below, above)
-        if (chosen, below, above) == (0, -1, 1):
-            return sign(switch)
         if chosen == "share":
             middle = (below + above) / Fraction(2)
         else:
@@ -165,7 +169,7 @@ def lookup(name: str) -> Function:
     """The record of this name, or an error that names the nearest one."""
     record = FUNCTIONS.get(ALIASES.get(name, name))
     if record is None:
-        public = [f for f in FUNCTIONS if not FUNCTIONS[f].infix] + list(FAMILY_FUNCTIONS)
+        public = [f for f in FUNCTIONS if not FUNCTIONS[f].infix] + list(COMPOSED)
         raise GraphcError(
             f"there is no function {name!r}{nearest(name, public) or ' (see the function table)'}"
         )
@@ -275,25 +279,23 @@ where: Function = define(
     parameters=("cond", "a", "b"),
     domain=(REAL, REAL, REAL),
     mark="?:",
-    derivative=lambda cond, a, b, o: (0, taken(cond), untaken(cond)),
+    derivative=lambda cond, a, b, o: (0, taken(cond, 1), untaken(cond, 1)),
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
     doc="the branch taken; the other one has no path",
 )
 taken: Function = define(
     "taken",
-    parameters=("cond",),
-    derivative=lambda cond, o: 0,
-    latex="[{0}]",
-    formula=None,
-    doc="1 where the condition holds, no path elsewhere",
+    parameters=("cond", "g"),
+    derivative=lambda cond, g, o: (0, taken(cond, 1)),
+    latex="{1} [{0}]",
+    doc="g where the condition holds, no path elsewhere",
 )
 untaken: Function = define(
     "untaken",
-    parameters=("cond",),
-    derivative=lambda cond, o: 0,
-    latex=r"[\lnot {0}]",
-    formula=None,
-    doc="1 where the condition does not hold, no path elsewhere",
+    parameters=("cond", "g"),
+    derivative=lambda cond, g, o: (0, untaken(cond, 1)),
+    latex=r"{1} [\lnot {0}]",
+    doc="g where the condition does not hold, no path elsewhere",
 )
 
 define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
@@ -304,6 +306,18 @@ stop: Function = define(
     latex=r"\operatorname{{stop}}({0})",
     mark="stop",
     doc="the value passes, no derivative does",
+)
+
+ratio_or_0: Function = define(
+    "ratio_or_0",
+    parameters=("a", "b"),
+    domain=(REAL, POSITIVE),
+    infix="/",
+    binding=2,
+    mark="÷",
+    derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
+    latex=r"\frac{{{0}}}{{{1}}}",
+    doc="a / b, and 0 where b is 0: the slope of a norm at the origin",
 )
 
 # Exponentials and powers.
@@ -365,14 +379,14 @@ tan: Function = define(
 )
 asin: Function = define(
     "asin",
-    derivative=lambda x, o: 1 / sqrt(1 - x**2),
+    derivative=lambda x, o: 1 / sqrt((1 - x) * (1 + x)),
     domain=(UNIT,),
     native=library("asin", numpy="arcsin"),
     latex=r"\arcsin\left({0}\right)",
 )
 acos: Function = define(
     "acos",
-    derivative=lambda x, o: -1 / sqrt(1 - x**2),
+    derivative=lambda x, o: -1 / sqrt((1 - x) * (1 + x)),
     domain=(UNIT,),
     native=library("acos", numpy="arccos"),
     latex=r"\arccos\left({0}\right)",
@@ -486,7 +500,7 @@ def _winner_partials(switch: Callable[[Any, Any], Any], *operands: Any, kink: Ki
     best = reduce(lambda p, q: where(switch(p, q) >= 0, p, q), operands)
     wins = [where(x == best, 1, 0) for x in operands]
     for i, x in enumerate(operands):  # two winners at once are a kink
-        kink.switches += [switch(x, y) + abs_(x - best) for y in operands[i + 1 :]]
+        kink.switches += [abs_(x - best) + abs_(y - best) for y in operands[i + 1 :]]
     if kink.override in (None, "error"):
         shares, open_ = [], 1
         for win in wins:
@@ -590,37 +604,8 @@ gelu: Function = define(
 )
 
 
-# Functions of several scalars (a family such as h[1..9]) are chains of two-operand functions.
-
-
-def _several(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def fold(*terms: Any) -> Any:
-        if len(terms) == 1 and isinstance(terms[0], (list, tuple)):
-            terms = tuple(terms[0])
-        if not terms:
-            raise GraphcError(f"{name} of nothing: give it at least one term")
-        return reduce(combine, terms)
-
-    fold.__name__ = name
-    fold.__doc__ = f"The {name} of several scalars."
-    return fold
-
-
-sum_of = _several("sum", lambda a, b: a + b)
-product_of = _several("prod", lambda a, b: a * b)
-
-
-def mean_of(*terms: Any) -> Any:
-    """The mean of several scalars."""
-    terms = tuple(terms[0]) if len(terms) == 1 and isinstance(terms[0], (list, tuple)) else terms
-    return sum_of(*terms) / len(terms)
-
-
-FAMILY_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": sum_of,
-    "prod": product_of,
-    "mean": mean_of,
-}
+# Functions composed of others, by name: layers.py fills it. They have no record, as they have no rule.
+COMPOSED: dict[str, Callable[..., Any]] = {}
 
 
 def declare(
@@ -639,12 +624,15 @@ def declare(
     """A user's function, with the same record as ours; text may use it by name."""
     from .rules import check_record  # the record is traced once, so that it fails here
 
-    old = FUNCTIONS.get(name)
-    if not name.isidentifier() or not name.isascii():
+    if not isinstance(name, str) or not name.isascii():
         raise GraphcError(f"function name {name!r} must be a plain identifier such as 'swish'")
-    if (old is not None and old.origin != "user") or name in ALIASES or name in FAMILY_FUNCTIONS:
+    checked(name)
+    old = FUNCTIONS.get(name)
+    if (old is not None and old.origin != "user") or name in ALIASES or name in COMPOSED:
         raise GraphcError(f"graphc has a function {name!r} already; choose another name")
-    parameters = tuple(inspect.signature(formula).parameters.values())
+    if code is not None and not isinstance(code, Mapping):
+        raise GraphcError(f"code= of {name!r} takes a dict of back ends and texts")
+    parameters = _parameters(name, "formula", formula)
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
         raise GraphcError(f"the formula of {name!r} must take plain positional arguments")
     names = tuple(p.name for p in parameters)
@@ -671,9 +659,21 @@ def declare(
     return record
 
 
+def _parameters(name: str, what: str, function: Any) -> tuple[inspect.Parameter, ...]:
+    """The parameters of a function that a user gave."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise GraphcError(
+            f"the {what} of {name!r} must be a Python function, such as lambda x: x*gc.sigmoid(x)"
+        ) from None
+
+
 def _domains(domain: Any, count: int) -> tuple[Interval, ...]:
     if domain is None:
         return (REAL,) * count
+    if not isinstance(domain, (tuple, list)):
+        raise GraphcError(f"domain={domain!r} must be a (low, high) pair per argument")
     given = (
         [domain]
         if count == 1 and len(domain) == 2 and not hasattr(domain[0], "__len__")
@@ -692,14 +692,19 @@ def _switches(name: str, kinks: Any, count: int) -> Callable[..., Any] | None:
         raise GraphcError(
             f"{name!r} has {count} arguments: give kinks= as a function that is 0 on the kink"
         )
-    places = tuple(Fraction(place) for place in kinks)
+    try:
+        places = tuple(Fraction(place) for place in kinks)
+    except (TypeError, ValueError, OverflowError):
+        raise GraphcError(
+            f"kinks={kinks!r} of {name!r} must be a list of the places where the slope jumps"
+        ) from None
     return lambda x: tuple(x - place for place in places)
 
 
 def _own_derivative(name: str, derivative: Any, count: int) -> Callable[..., Any]:
     """The user's derivative(s) in the calling form of a record: (*operands, o) -> partials."""
     pieces = derivative if isinstance(derivative, (tuple, list)) else (derivative,)
-    takes = [len(inspect.signature(piece).parameters) for piece in pieces]
+    takes = [len(_parameters(name, "derivative", piece)) for piece in pieces]
     if any(take not in (count, count + 1) for take in takes) or len(pieces) not in (1, count):
         raise GraphcError(
             f"the derivative of {name!r} must take its {count} argument(s), optionally followed by "

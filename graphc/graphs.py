@@ -8,11 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from . import derive, differentiate, evaluation
+from . import derive, differentiate, evaluation, request
 from .errors import GraphcError, visible
 from .expressions import constant, declare_node, declare_partial, expression
-from .formula import formula_text, graph_text
+from .formula import Expression, formula_text, graph_text
 from .language import read
+from .names import spelling
+from .shapes import checked_shape
 from .structure import Structure
 from .value import Value
 
@@ -37,8 +39,9 @@ class Node:
         return self.graph.kind(self.row)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape; a size that is known only at a point is a name."""
+        return self.graph.shape(self.row)
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -48,7 +51,7 @@ class Node:
     @property
     def value(self) -> Any:
         """The value given at the declaration, or None."""
-        from .arithmetic import present
+        from .exact import present
 
         return present(self.graph.given[self.row]) if self.row in self.graph.given else None
 
@@ -65,6 +68,8 @@ class Node:
         from .symbols import Symbols, symbol
 
         graph = self.graph
+        if graph.has_tensors:
+            return Expression(graph, self.row, whole=False)
         if self.kind in ("input", "param"):
             return symbol(self.name)
         sources = graph.formula(self.row).sources
@@ -98,13 +103,12 @@ class Graph(Structure):
         return tuple(self.param(name) for name in names.replace(",", " ").split())
 
     def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
-        if tuple(shape) != ():
-            raise GraphcError(
-                f"{kind} {name!r} has shape {tuple(shape)}, and this version has scalars only"
-            )
+        shape = checked_shape(shape)
         row = self.bind(name, self.append(kind))
+        if shape:
+            self.shapes[row] = shape
         if value is not None:
-            self.given[row] = evaluation.number(value, name)
+            self.given[row] = request.given(value, shape, name)
         return Value(self, row)
 
     def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:
@@ -143,7 +147,7 @@ class Graph(Structure):
         return Node(self, self.row(name))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.rows
+        return isinstance(name, str) and spelling(name) in self.rows
 
     def __iter__(self) -> Iterator[str]:
         return iter([self.names[row] for row in self.nodes()])
@@ -200,11 +204,11 @@ class Graph(Structure):
         """The partial of the formula of `target` by `source`, everything else held."""
         return derive.local(self, source, target, at)
 
-    def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+    def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> request.Derivatives:
         """{name: d of / d name} for every node with a path to `of`."""
         return derive.reverse(self, of, at, form)
 
-    def forward(self, wrt: Any, at: At = None, form: str = "nodes") -> evaluation.Derivatives:
+    def forward(self, wrt: Any, at: At = None, form: str = "nodes") -> request.Derivatives:
         """{name: d name / d wrt} for every node reached from `wrt`."""
         return derive.forward(self, wrt, at, form)
 
@@ -264,9 +268,11 @@ def load(path: str | PathLike[str]) -> Graph:
     """The graph that a file declares."""
     file = Path(path)
     try:
-        if file.stat().st_size > LARGEST_FILE:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)  # a device has no size to ask for
+        if len(content) > LARGEST_FILE:
             raise GraphcError(f"{file.name} is over {LARGEST_FILE >> 20} MB; split the graph")
-        text = file.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise GraphcError(f"{visible(str(path))} is not a text file in UTF-8") from None
     except (OSError, ValueError) as error:

@@ -25,6 +25,7 @@ from .expressions import (
     mentions,
     node,
 )
+from .shapes import Shape, check_fit, checked_shape
 from .structure import Structure
 from .syntax import Mistake, Syntax, read_formula, told
 
@@ -402,12 +403,10 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
     count = 0
     for member in statement.members:
+        shape: Shape = ()
         if member.index is not None and not _is_family(member.index, env):
-            raise Mistake(
-                f"{member.name}[{member.index.text}] would be a tensor, and this version has "
-                f"scalars only; declare a family of scalars, such as {member.name}[1..3]",
-                member.column,
-            )
+            shape = _shape(member.index, env)
+            member = Member(member.name, None, member.column)
         names = member.names(env)
         count += len(names)
         if count > LARGEST_FAMILY:
@@ -415,8 +414,19 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
         for name in names:
             row = graph.bind(member.new(name, graph, env), graph.append(statement.kind))
             graph.lines[row] = statement.line
+            if shape:
+                graph.shapes[row] = shape
             if value is not None:
+                check_fit(value, shape, name)
                 graph.given[row] = value
+
+
+def _shape(index: Syntax, env: Env) -> Shape:
+    """The shape that a declaration's index gives: numbers, and names of sizes."""
+    parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
+    return checked_shape(
+        tuple(part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts)
+    )
 
 
 def _is_family(index: Syntax, env: Env) -> bool:

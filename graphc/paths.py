@@ -158,15 +158,16 @@ def topological(edges: Iterable[tuple[N, N]], nodes: Iterable[N]) -> tuple[list[
     for source, target in edges:
         following[source].append(target)
         waiting[target] += 1
-    ready = [node for node in reversed(nodes) if not waiting[node]]
+    place = {node: i for i, node in enumerate(nodes)}  # ties go to the node that was named first
+    ready = [place[node] for node in nodes if not waiting[node]]
     order: list[N] = []
     while ready:
-        node = ready.pop()
+        node = nodes[heapq.heappop(ready)]
         order.append(node)
-        for target in reversed(following[node]):
+        for target in following[node]:
             waiting[target] -= 1
             if not waiting[target]:
-                ready.append(target)
+                heapq.heappush(ready, place[target])
     if len(order) == len(nodes):
         return order, []
     # every node still waiting has a predecessor that waits: walking back must repeat a node

@@ -6,14 +6,14 @@ sweep over its own formula, so only primitives and kinks state derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
 
 from .errors import GraphcError
 from .functions import FUNCTIONS, Function, Kink
 from .paths import sweep
+from .rows import Rows as Rows
 from .structure import CONDITIONAL, Structure, ancestors
 from .value import Value
 
@@ -52,50 +52,6 @@ class Rule:
     switches: tuple[Template, ...]  # each is 0 exactly on a kink
 
 
-class Rows:
-    """The algebra of program values: applying a function appends a row, trivial factors vanish."""
-
-    def __init__(self, graph: Structure) -> None:
-        self.graph = graph
-
-    def constant(self, value: Any) -> int:
-        return self.graph.constant(value)
-
-    def number(self, row: int) -> Any:
-        """The exact number a row holds, or None."""
-        value = self.graph.settings(row).get("value")
-        return value if isinstance(value, (int, Fraction)) else None
-
-    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
-        numbers = [self.number(arg) for arg in args]
-        if op == "mul":
-            for this, other in ((0, 1), (1, 0)):
-                if numbers[this] == 1:
-                    return int(args[other])
-                if numbers[this] == 0:
-                    return self.constant(0)
-                if numbers[this] == -1:
-                    return self.apply("neg", [args[other]], {})
-        if op == "add" and 0 in numbers:
-            return int(args[1 - numbers.index(0)])
-        if op == "neg" and self.graph.ops[args[0]] == "neg":
-            return int(self.graph.operands[args[0]][0])
-        if op in EXACT and None not in numbers:
-            return self.constant(EXACT[op](*numbers))
-        if op == "add" and self.graph.ops[args[1]] == "neg":
-            op, args = "sub", (args[0], self.graph.operands[args[1]][0])
-        if op in ("taken", "untaken"):
-            one, zero = (1, 0) if op == "taken" else (0, 1)
-            return self.graph.append("where", (args[0], self.constant(one), self.constant(zero)))
-        return self.graph.operation(op, tuple(args), settings)
-
-
-EXACT: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "neg": lambda a: -a,
-}
 _RULES: dict[Any, tuple[Function, Rule]] = {}
 _FORMULAS: dict[Any, tuple[Function, Template]] = {}
 
@@ -136,10 +92,12 @@ def check_record(record: Function) -> None:
             if body is not None:
                 scratch, arguments = _scratch(record, count)
                 _template(scratch, count, body(*arguments))
+                if record.name in scratch.ops:
+                    raise GraphcError("its formula uses the function itself; use another name")
         _trace_rule(record, count, {})
     except GraphcError as error:
         raise GraphcError(f"function {record.name!r}: {error}") from None
-    except (TypeError, AttributeError, ValueError) as error:
+    except Exception as error:  # the user's own code ran: whatever it raised is told
         raise GraphcError(
             f"function {record.name!r} cannot be traced ({error}); write it with operators and the "
             "functions of graphc, such as gc.exp"

@@ -15,13 +15,16 @@ from typing import Any, TypeVar
 
 from . import names as naming
 from .errors import GraphcError, listing, nearest
-from .functions import FUNCTIONS, lookup
+from .functions import COMPOSED, FUNCTIONS, lookup
+from .operations import OPERATIONS
+from .shapes import Shape, broadcast
 from .value import Value
 
 S = TypeVar("S", bound="Structure")
 LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
 CONDITIONAL = ("where", "taken", "untaken")  # functions whose first operand is a comparison
 NO_ATTRIBUTES: dict[str, Any] = {}
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain arguments, settings
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Structure:
         self.attributes: dict[int, dict[str, Any]] = {}
         self.rows: dict[str, int] = {}  # name -> row
         self.names: dict[int, str] = {}  # row -> name
+        self.shapes: dict[int, Shape] = {}  # of the rows that are not scalars
+        self.calls: dict[int, Call] = {}  # how a composed function was called, for display
         self.given: dict[int, Any] = {}  # values that came with the declaration
         self.declared_outputs: list[int] = []
         self.partials: dict[
@@ -68,8 +73,29 @@ class Structure:
         return row
 
     def constant(self, value: Any) -> int:
-        """A new row holding a number."""
-        return self.append("const", value=checked_number(value))
+        """A new row holding a number or an array of numbers."""
+        value = checked_number(value)
+        row = self.append("const", value=value)
+        if hasattr(value, "shape") and value.shape:
+            self.shapes[row] = value.shape
+        return row
+
+    def shape(self, row: int) -> Shape:
+        """The shape of a row; () for a scalar."""
+        return self.shapes.get(row, ())
+
+    def named_sizes(self) -> set[str]:
+        """The sizes that inputs and params have by name."""
+        return (
+            {s for row in self.leaves() for s in self.shape(row) if isinstance(s, str)}
+            if (self.shapes)
+            else set()
+        )
+
+    @property
+    def has_tensors(self) -> bool:
+        """Whether any row is not a scalar."""
+        return bool(self.shapes)
 
     def apply(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Value:
         """The value of a function on values and numbers: what operators and functions call."""
@@ -78,6 +104,17 @@ class Structure:
         record = lookup(name)
         arranged, settings = record.arrange(tuple(operands), attributes)
         return Value(self, self.operation(record.name, tuple(map(self.lift, arranged)), settings))
+
+    def tensor(self, op: str, operands: Sequence[Any], settings: dict[str, Any]) -> Value:
+        """The value of a tensor operation on values and numbers."""
+        if self.observer is not None:
+            self.observer()
+        return Value(self, self.operation(op, tuple(map(self.lift, operands)), settings))
+
+    def composed(self, name: str, *arguments: Any) -> Value:
+        """The value of a function composed of others, by name."""
+        value: Value = COMPOSED[name](*arguments)
+        return value
 
     def operation(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
@@ -90,13 +127,23 @@ class Structure:
                     else f"a comparison is a condition, not a number that {op} can use; "
                     "write where(cond, a, b)"
                 )
-        if op == "pow" and self.ops[operands[1]] == "const":
+        if op == "pow" and self.ops[operands[1]] == "const" and operands[1] not in self.shapes:
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
-                return self.append("power", operands[:1], exponent=exponent)
-        if op == "power":
-            settings = {"exponent": settings.get("exponent", 1)}
-        return self.append(op, operands, **settings)
+                op, operands, settings = "power", operands[:1], {"exponent": exponent}
+        shape = self.shape_after(op, operands, settings) if self.shapes or op in OPERATIONS else ()
+        row = self.append(op, operands, **settings)
+        if shape:
+            self.shapes[row] = shape
+        return row
+
+    def shape_after(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> Shape:
+        """The shape of an operation's result; sizes that do not fit are refused."""
+        shapes = [self.shape(operand) for operand in operands]
+        labels = [self.names.get(operand, f"the {self.ops[operand]}") for operand in operands]
+        if op in OPERATIONS:
+            return OPERATIONS[op].shape(shapes, settings, labels)
+        return broadcast(shapes, op, labels)
 
     def is_condition(self, row: int) -> bool:
         """Whether a row is a comparison."""
@@ -261,8 +308,10 @@ class Structure:
         chosen = [self.row(name) for name in names]
         if not names:
             kept = {*self.outputs(), *self.leaves(), *self.partials_of}
+            for node in self.partials_of:  # your own derivatives belong to these very edges
+                kept.update(self.formula(node).sources)
             chosen = [row for row in self.nodes() if row not in kept and self.ops[row] != "edges"]
-        used = {source for node in self.names for source in self.formula(node).sources}
+        outputs = set(self.outputs())
         for row in chosen:
             name = self.names[row]
             if self.ops[row] in LEAVES:
@@ -271,7 +320,7 @@ class Structure:
                 raise GraphcError(
                     f"{name!r} cannot be collapsed: its derivatives were declared, not derived"
                 )
-            if row not in used or row in self.declared_outputs:
+            if row in outputs:
                 raise GraphcError(
                     f"{name!r} is an output and cannot be collapsed into the nodes that use it"
                 )
@@ -294,8 +343,14 @@ class Structure:
         tied = self.row(name)
         if self.ops[tied] not in LEAVES:
             raise GraphcError(f"{name!r} is computed; only inputs and parameters can be untied")
-        if any(tied in self._reads(row) for row in self.partials.values()):
-            raise GraphcError(f"{name!r} cannot be untied: a declared derivative mentions it")
+        if any(
+            tied in self.mentioned(row) or self.formula(node).sources[edge] == tied
+            for (node, edge), row in self.partials.items()
+        ):
+            raise GraphcError(
+                f"{name!r} cannot be untied: a derivative that you declared mentions it; "
+                "declare the graph with separate names"
+            )
         name = self.names[tied]
         occurrences = sum(operands.count(tied) for operands in self.operands)
         if not occurrences:
@@ -307,6 +362,8 @@ class Structure:
             if row == tied:
                 for number in range(1, occurrences + 1):
                     copies.append(other.append(op))
+                    if tied in self.shapes:
+                        other.shapes[copies[-1]] = self.shapes[tied]
                     other.bind(f"{name}_{number}", copies[-1])
                     if tied in self.given:
                         other.given[copies[-1]] = self.given[tied]
@@ -316,18 +373,23 @@ class Structure:
                 continue
             operands = tuple(copies.pop() if o == tied else moved[o] for o in self.operands[row])
             moved.append(other.append(op, operands, **self.settings(row)))
+            if row in self.shapes:
+                other.shapes[moved[row]] = self.shapes[row]
         for row, label in self.names.items():
             if row != tied:
                 other.rows[label], other.names[moved[row]] = moved[row], label
         other.given.update({moved[r]: v for r, v in self.given.items() if r != tied})
         other.declared_outputs = [moved[row] for row in self.declared_outputs if row != tied]
-        other.partials = {(moved[n], e): moved[r] for (n, e), r in self.partials.items()}
+        for (node, edge), row in self.partials.items():
+            source = moved[self.formula(node).sources[edge]]
+            place = other.formula(moved[node]).sources.index(source)
+            other.partials[moved[node], place] = moved[row]
         other.split = {moved[row] for row in self.split}
         other.lines = {moved[row]: line for row, line in self.lines.items() if row != tied}
         other.copies.update({k: v for k, v in self.copies.items() if name not in v})
         return other
 
-    def _reads(self, row: int) -> set[int]:
+    def mentioned(self, row: int) -> set[int]:
         """The named rows that an unnamed expression mentions."""
         found, stack = set(), [row]
         while stack:
@@ -351,9 +413,13 @@ def checked_number(value: Any) -> Any:
             "exact number, or a whole formula as one string"
         )
     if type(value).__module__.startswith("sympy") and getattr(value, "is_number", False):
+        if value.is_finite is False or value.is_real is False:
+            raise GraphcError(f"the constant {value} is not a finite real number")
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
     if type(value).__module__.startswith("mpmath"):
         return value
+    if hasattr(value, "dtype") and value.ndim:
+        return checked_array(value)
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -361,6 +427,17 @@ def checked_number(value: Any) -> Any:
     if not math.isfinite(number):
         raise GraphcError(f"the constant {number} is not finite; constants must be finite numbers")
     return number
+
+
+def checked_array(value: Any) -> Any:
+    """An array of finite numbers: floats, or exact numbers as objects."""
+    if value.dtype.kind in "iub":
+        return value.astype(object) if value.dtype.kind != "b" else value.astype(int).astype(object)
+    if value.dtype.kind == "f" and not bool((abs(value) < math.inf).all()):
+        raise GraphcError("a constant array holds a value that is not finite")
+    if value.dtype.kind not in "fO":
+        raise GraphcError(f"an array of {value.dtype} is not an array of numbers")
+    return value
 
 
 def simple_exponent(value: Any) -> Any:

@@ -83,6 +83,8 @@ def exact_apply(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             return args[0] ** number(settings["exponent"])
         case "pi":
             return sympy.pi
+        case "ratio_or_0":
+            return args[0] / args[1]
         case "identity" | "stop":
             return args[0]
     return getattr(sympy, FUNCTIONS[op].native["sympy"])(*args)
@@ -112,7 +114,7 @@ class Symbols:
         elif op == "where":
             result = _where(*args)
         elif op in ("taken", "untaken"):
-            result = Bracket(args[0] if op == "taken" else sympy.Not(args[0]))
+            result = args[1] * Bracket(args[0] if op == "taken" else sympy.Not(args[0]))
         else:
             record = FUNCTIONS[op]
             native = record.formula is None or "sympy" in record.native

@@ -25,14 +25,16 @@ _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _TOKEN = re.compile(
     rf"""
     (?P<space>\s+)
+  | (?P<ellipsis>\.\.\.)
+  | (?P<attribute>\.T\b)
   | (?P<number>(?:{_DIGITS}(?:\.(?!\.)(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?)
   | (?P<name>[^\W\d]\w*)
   | (?P<quoted>'[^'\\]*'|"[^"\\]*")
   | (?P<opening>[(\[])
   | (?P<closing>[)\]])
   | (?P<sign>[-+])
-  | (?P<operator>\*\*|//|[<>=!]=|[*/%<>])
-  | (?P<separator>\.\.|[,=])
+  | (?P<operator>\*\*|//|[<>=!]=|[*/%<>@])
+  | (?P<separator>\.\.|[,=:])
   | (?P<other>.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -40,18 +42,18 @@ _TOKEN = re.compile(
 _OPENED_BY = {")": "(", "]": "["}
 # where a sign may stand between two parts, and what to say elsewhere
 _SEPARATORS = {
-    ",": (("call", "index"), "a comma separates arguments; a formula has one value"),
+    ",": (
+        ("call", "index", "list", "group"),
+        "a comma separates arguments; a formula has one value",
+    ),
     "=": (("call",), "a comparison is written ==, and a line has one assignment"),
     "..": (("index",), "a range stands in an index, as in sum(h[1..9])"),
+    ":": (("index",), "a slice stands in an index, as in x[1:3]"),
 }
-_SCALARS = "this version has scalars only"
 _ADVICE = {
-    "@": f"it needs tensors, and {_SCALARS}; write the sum of products",
-    "[": f"lists need tensors, and {_SCALARS}",
-    ".": "attributes cannot be asked for",
+    ".": "the only attribute is .T, the transpose",
     "^": "a power is written **",
     ";": "write one statement per line",
-    ":": "slices and := have no meaning here",
     "{": "use round brackets",
     "}": "use round brackets",
     "−": "type the minus sign of the keyboard, -",
@@ -162,7 +164,7 @@ def read_formula(text: str, column: int, inside: str = "") -> Syntax:
 class _Level(NamedTuple):
     """An open bracket: what it holds, where it stands, and the depth outside and inside of it."""
 
-    kind: str  # call, index, group, or "" for the whole formula
+    kind: str  # call, index, list, group, or "" for the whole formula
     bracket: str
     place: int
     outside: int
@@ -222,25 +224,39 @@ class _Words:
             spelt = naming.identifier(word)
         except GraphcError as error:
             raise Mistake(str(error), place, caret=True) from None
-        if keyword.iskeyword(spelt):
+        constant = spelt in ("True", "False", "None") and (
+            self.before[1] == "=" or (spelt == "None" and self.levels[-1].kind == "index")
+        )
+        if keyword.iskeyword(spelt) and not constant:
             raise self.refusal(spelt, place)
         self.operand(word, place)
         self.terms += 1
         return spelt
 
     def quoted(self, word: str, place: int) -> str:
-        if self.before[1] != "=":
+        if self.levels[-1].kind != "call":
             raise self.refusal(word, place, "text is not a number; remove the quotes")
         self.operand(word, place)
         return word
 
+    def ellipsis(self, word: str, place: int) -> str:
+        if self.levels[-1].kind != "index":
+            raise self.refusal(word, place, "... stands in an index only")
+        self.operand(word, place)
+        return word
+
+    def attribute(self, word: str, place: int) -> str:
+        if not self.ended or self.before[0] == "number":
+            raise self.refusal(word, place, ".T, the transpose, stands after a matrix")
+        return word
+
     def opening(self, word: str, place: int) -> str:
-        kind = "group"
+        kind = "group" if word == "(" else "list"
         if self.before[0] == "name":
             kind = "call" if word == "(" else "index"
             self.terms -= kind == "call"  # a function is no term
-        elif word == "[" and not self.ended:
-            raise self.refusal(word, place)
+        elif word == "[" and self.ended and self.before[0] in ("closing", "attribute"):
+            kind = "index"
         else:
             self.operand(word, place)
         self.ended = False
@@ -253,7 +269,9 @@ class _Words:
         if level.bracket != _OPENED_BY[word]:
             reason = f"does not match {level.bracket!r}" if level.bracket else "closes nothing"
             raise Mistake(f"{word!r} {reason}; remove one or add the other", place, caret=True)
-        if not (level.kind == "call" and self.before[0] == "opening"):  # sin() is a call
+        empty = level.kind == "call" and self.before[0] == "opening"  # sin() is a call
+        trailing = self.before[1] == "," and level.kind in ("group", "list")  # (3,) is a tuple
+        if not empty and not trailing:
             self.operation(word, place)
         self.ended = True
         self.levels.pop()
@@ -278,6 +296,8 @@ class _Words:
         kinds, advice = _SEPARATORS[word]
         if self.levels[-1].kind not in kinds:
             raise self.refusal(word, place, advice)
+        if word == ":" and self.before[1] in ("[", ",") and not self.ended:
+            self.ended = True  # x[:3] begins at the beginning
         self.operation(word, place)
         return "<<" if word == ".." else word  # an operator that formulas do not have
 
@@ -296,8 +316,8 @@ class _Words:
         self.ended = True
 
     def operation(self, word: str, place: int) -> None:
-        """An operand must have ended."""
-        if not self.ended:
+        """An operand must have ended; the end of a slice may be left out."""
+        if not self.ended and not (self.before[1] == ":" and word in (",", ":", "]")):
             raise Mistake(
                 f"a number or a name is missing before {word!r}; add it", place, caret=True
             )

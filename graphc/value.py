@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import GraphcError
@@ -69,6 +69,25 @@ class Value:
     def __rpow__(self, other: Any) -> Value:
         return self.apply("pow", other, self)
 
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph.composed("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Value:
+        return self.graph.composed("matmul", other, self)
+
+    def __getitem__(self, index: Any) -> Value:
+        return self.graph.composed("[]", self, index)
+
+    @property
+    def T(self) -> Value:
+        """The transpose."""
+        return self.graph.composed("transpose", self)
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape; () for a scalar."""
+        return self.graph.shape(self.row)
+
     def __lt__(self, other: Any) -> Value:
         return self.apply("lt", self, other)
 
@@ -105,10 +124,12 @@ class Value:
     def __index__(self) -> int:
         self._undecided()
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> Iterator[Value]:
+        if self.shape and isinstance(self.shape[0], int):
+            return iter([self[i] for i in range(self.shape[0])])
         raise GraphcError(
-            f"the value {self.graph.label(self.row)} is a scalar and cannot be iterated over; "
-            "declare several inputs instead"
+            f"the value {self.graph.label(self.row)} is a scalar or has no known size, so it cannot "
+            "be iterated over; declare several inputs instead"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -316,11 +316,11 @@ def test_version(printed):
         (["derive", FIG27, "--at", "y1=1"], "missing for y2, y3, w2, w3; give them in --at"),
         (["derive", FIG27, "--at", "y4=1"], "'y4' is computed by the graph"),
         (["derive", FIG27, "--at", "q=1"], "no input or param 'q'"),
-        (["derive", FIG27, "--at", "y1=1/0"], "division by 0"),
+        (["derive", FIG27, "--at", "y1=1/0"], "divides by 0"),
         (["derive", FIG27, "--at", "y1=1,y1=2"], "given twice"),
         (["derive", FIG27, "--at", "y1="], "has no value"),
         (["derive", FIG27, "--at", "y1=1,y2"], "has no value"),
-        (["derive", FIG27, "--at", "y1=__import__('os')"], "is not a number"),
+        (["derive", FIG27, "--at", "y1=__import__('os')"], "no function '__import__'"),
         (["derive", FIG27, "--at", "missing.json"], "cannot read 'missing.json'"),
         (["derive", FIG27, "--at", POINT, "--symbolic"], "leave one out"),
         (["derive", FIG27, "--at", POINT, "--form", "steps"], "leave one out"),
@@ -347,7 +347,7 @@ def test_bad_usage_is_one_sentence(run, arguments, message):
     [
         ('{"y1": NaN}', "give a finite number"),
         ('{"y1": -Infinity}', "give a finite number"),
-        ('{"y1": 1e999999}', "too large"),
+        ('{"y1": 1e999999}', "over 4000 digits"),
         ('{"y1": 1', "is not JSON"),
         ("[1, 2]", "must hold an object"),
         ('{"y1": [1, 2]}', "give a finite number"),
@@ -391,8 +391,8 @@ def test_bad_files(run, file, content, tmp_path):
 
 
 def test_nothing_to_derive(run, file):
-    assert "nothing that could be derived" in run("derive", file(""))[2]
-    assert run("show", file(""))[0] == 0
+    code, _, told = run("show", file(""))
+    assert code == 2 and "declares nothing" in told
 
 
 def test_a_value_that_does_not_exist(run, file):
@@ -503,7 +503,7 @@ def test_every_function_has_a_formula_in_latex():
     from graphc.functions import FUNCTIONS
 
     for name, record in FUNCTIONS.items():
-        if record.infix or name in ("taken", "untaken", "pi", "where") or record.origin == "user":
+        if record.infix or name in ("taken", "untaken", "pi", "where", "identity") or record.origin == "user":
             continue
         operands = ", ".join("abc"[: len(record.parameters)])
         graph = gc.parse(f"input a b c\ny = {name}({operands})\n")

@@ -1,0 +1,59 @@
+"""Writes docs/functions.md, the function table, from the records."""
+
+from pathlib import Path
+
+from graphc.functions import FUNCTIONS, Function
+from graphc.graphs import Graph
+from graphc.rules import rule
+from graphc.rows import Rows
+from graphc.formula import expression_text
+
+HEAD = """# The function table
+
+Made by `python docs/make_functions.py` from the records in `graphc/functions.py`. `o` is the function's
+own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope, `"left"`,
+`"right"`, `"share"` or `"error"`).
+
+| function | derivative by each argument | at its kinks |
+|---|---|---|
+"""
+HIDDEN = ("taken", "untaken", "ratio_or_0", "identity", "pi", "lt", "le", "gt", "ge", "eq", "ne")
+
+
+def derivative(record: Function) -> str:
+    """The partials as formulas in the names of the arguments."""
+    graph = Graph(record.name)
+    names = list(record.parameters)
+    rows = [graph.bind(name, graph.append("input")) for name in names]
+    if record.name == "where":
+        return "the branch taken"
+    own = graph.bind("o", graph.append("input"))
+    settings = {"exponent": 3} if record.name == "power" else {}
+    partials = rule(record.name, len(rows), settings).partials
+    texts = [expression_text(graph, p.run(Rows(graph), [*rows, own])) for p in partials]
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+def signature(record: Function) -> str:
+    """The function as it is written in a formula."""
+    if record.name == "power":
+        return "x**3"
+    if record.name == "neg":
+        return "-x"
+    if record.infix:
+        return f" {record.infix} ".join(record.parameters)
+    return record.signature()
+
+
+def table() -> str:
+    """The page."""
+    lines = [
+        f"| `{signature(record)}` | {derivative(record)} | {record.kinks} |"
+        for record in FUNCTIONS.values()
+        if record.name not in HIDDEN and record.origin == "graphc"
+    ]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "functions.md").write_text(table(), encoding="utf-8")

@@ -1,0 +1,241 @@
+"""Exact numbers, and what a number can be: fraction, expression, 50 digits, float, undefined.
+
+Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
+which decides signs and takes over once the expression is too large to be worth keeping. A value that
+does not exist is `Undefined`, with the reason, and is an error only if a result needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+import mpmath
+import numpy as np
+
+from .arrays import elements
+from .errors import GraphcError
+
+SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
+KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
+FACTORED_OPERATIONS = 120  # an expanded expression with more is not worth factoring,
+FACTORED_TERMS = 20  # nor one with more terms
+FACTORED_NUMBER = 10**9  # or larger coefficients
+DIGITS = 30
+ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
+
+WORKING = mpmath.MPContext()
+WORKING.dps = 50
+INTERNED: WeakValueDictionary[Any, Exact] = WeakValueDictionary()
+
+
+class Exact:
+    """An irrational exact number: the operations that made it, and its value to 50 digits.
+
+    Equal operations on the same numbers are one object. The SymPy expression is built when it is
+    asked for: building it for every intermediate value would cost a thousand times more.
+    """
+
+    __slots__ = ("__weakref__", "_expression", "args", "digits", "nesting", "op", "settings")
+
+    def __init__(
+        self,
+        op: str,
+        args: tuple[Any, ...],
+        settings: dict[str, Any],
+        digits: Any,
+        expression: Any = None,
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.settings = settings
+        self.digits = digits
+        nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
+        self.nesting: int = nesting + (op not in ARITHMETIC)
+        self._expression = expression
+
+    @property
+    def expression(self) -> Any:
+        """The value as a SymPy expression; the recursion is bounded by KEPT_OPERATIONS."""
+        if self._expression is None:
+            from .symbols import exact_apply
+
+            parts = [as_expression(arg) for arg in self.args]
+            self._expression = exact_apply(self.op, parts, self.settings)
+        return self._expression
+
+    def size(self) -> int:
+        """The number of distinct operations, counted up to the limit that matters."""
+        seen: set[int] = set()
+        stack: list[Any] = [self]
+        while stack and len(seen) <= KEPT_OPERATIONS:
+            here = stack.pop()
+            if type(here) is Exact and id(here) not in seen:
+                seen.add(id(here))
+                stack.extend(here.args)
+        return len(seen)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A value that is not a finite real number, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Masked:
+    """An adjoint that is absent where its mask is False: 0 there, whatever it is multiplied by."""
+
+    values: Any
+    mask: Any
+
+
+def sign_of(value: Any) -> int:
+    """-1, 0 or 1."""
+    if type(value) is Undefined:
+        raise ValueError
+    if type(value) is not Exact:
+        return int(value > 0) - int(value < 0)
+    if abs(value.digits) > ZERO:
+        return 1 if value.digits > 0 else -1
+    if value.expression.equals(0) is not False:
+        return 0
+    return 1 if value.expression.evalf(DIGITS) > 0 else -1
+
+
+def operations(expression: Any) -> int:
+    """The number of distinct operations in a SymPy expression."""
+    seen = set()
+    stack = [expression]
+    count = 0
+    while stack:
+        here = stack.pop()
+        if here in seen or not here.args:
+            continue
+        seen.add(here)
+        if here.is_Add or here.is_Mul:
+            count += len(here.args) - 1 - (here.is_Mul and here.args[0] == -1)
+        else:
+            count += 1
+        stack.extend(here.args)
+    return count
+
+
+# Conversions.
+
+
+def as_float(value: Any) -> Any:
+    """The value as a NumPy float or array."""
+    if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(
+                value.shape
+            )
+        return value
+    if type(value) is Undefined:
+        return np.float64(np.nan)
+    try:
+        return np.float64(float(value.digits if type(value) is Exact else value))
+    except OverflowError:
+        return np.float64(np.inf if value > 0 else -np.inf)
+
+
+def as_digits(value: Any, context: Any) -> Any:
+    """The value as an mpmath number of the context."""
+    if isinstance(value, bool):
+        return value
+    if type(value) is Exact:
+        value = value.digits
+    if isinstance(value, Fraction):
+        return context.mpf(value.numerator) / value.denominator
+    if hasattr(value, "_mpf_"):
+        return value if value.context is context else context.mpf(value._mpf_)
+    return context.mpf(value)
+
+
+def as_expression(value: Any) -> Any:
+    """The value as a SymPy expression."""
+    import sympy
+
+    if type(value) is Exact:
+        return value.expression
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    if isinstance(value, int):
+        return sympy.Integer(value)
+    if hasattr(value, "_mpf_"):
+        digits = DIGITS if value.context is WORKING else value.context.dps
+        return sympy.Float(value._mpf_, digits)
+    return sympy.Float(float(value))
+
+
+def brief(value: Any) -> str:
+    """A number in a few characters."""
+    if type(value) is Exact:
+        value = value.digits
+    if hasattr(value, "_mpf_"):
+        return str(mpmath.nstr(value, 6))
+    text = str(value)
+    return text if len(text) <= 20 else f"{float(value):.6g}"
+
+
+def present(value: Any) -> Any:
+    """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
+    if type(value) is Undefined:
+        raise GraphcError(f"the result is not a finite real number: {value.reason}")
+    if type(value) is Masked:
+        value = value.values
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return elements(lambda xs: present(xs[0]), (value,)) if value.shape else present(value[()])
+    if isinstance(value, (np.ndarray, bool)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if type(value) is Exact:
+        return _shown(value)
+    if hasattr(value, "_mpf_") and value.context is not WORKING:
+        return value
+    return as_expression(value)
+
+
+def _shown(value: Exact) -> Any:
+    """The canonical expression if it is small enough to read, else 30 digits."""
+    shown = _canonical(value.expression)
+    return as_expression(value.digits) if shown is None else shown
+
+
+def _quick_to_factor(expression: Any) -> bool:
+    """Whether factoring takes well under a second: few terms with small numbers in them."""
+    terms = expression.args if expression.is_Add else (expression,)
+    if len(terms) > FACTORED_TERMS or operations(expression) > FACTORED_OPERATIONS:
+        return False
+    numbers = (number for term in terms for number in term.as_coeff_Mul()[0].as_numer_denom())
+    return all(abs(number) < FACTORED_NUMBER for number in numbers)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(expression: Any) -> Any:
+    """One form for equal sums of products, whichever way they came about; None if it is large.
+
+    Expanded if that is small, else factored: both depend on the value only, not on the path to it.
+    """
+    import sympy
+
+    if operations(expression) > KEPT_OPERATIONS:
+        return None
+    if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
+        expanded = sympy.cancel(expression)
+    else:
+        hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
+        expanded = sympy.expand(expression, **hints)
+    if operations(expanded) <= SHOWN_OPERATIONS:
+        return expanded
+    if not _quick_to_factor(expanded):
+        return None
+    factored = sympy.factor(expanded)
+    return factored if operations(factored) <= SHOWN_OPERATIONS else None

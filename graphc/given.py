@@ -1,0 +1,84 @@
+"""Numbers and arrays that users give, as the algebra holds them; anything else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from .arrays import is_exact
+from .errors import GraphcError
+from .exact import WORKING, Exact, as_float
+
+
+def from_user(value: Any, what: str = "the value") -> Any:
+    """A number, nested list or array that a user gave, as the algebra holds it."""
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return value
+    module = type(value).__module__.partition(".")[0]
+    if module == "sympy":
+        return _from_sympy(value, what)
+    if module == "mpmath" and hasattr(value, "_mpf_"):
+        if not mpmath.isfinite(value):
+            raise GraphcError(f"{what} is {value}; values must be finite")
+        return value
+    if module == "decimal":
+        if not value.is_finite():
+            raise GraphcError(f"{what} is {value}; values must be finite")
+        return Fraction(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
+    if array.dtype.kind not in "iuf" or isinstance(value, bool):
+        raise GraphcError(
+            f"{what} is {type(value).__name__} {str(value)[:40]!r}; give a real number, an exact "
+            "string such as '1/3', or an array of floats"
+        )
+    if not np.isfinite(array).all():
+        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
+    if array.ndim == 0:
+        return int(array) if array.dtype.kind in "iu" else np.float64(array)
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def array_from_user(value: Any, what: str, read: Callable[[str, str], Any] | None = None) -> Any:
+    """An array that a user gave: floats as they are, nested lists exactly; `read` reads strings."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return from_user(value, what) if value.ndim else from_user(value[()], what)
+    if hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        return read(value, what) if isinstance(value, str) and read else from_user(value, what)
+    parts = [array_from_user(part, what, read) for part in value]
+    shapes = {np.shape(part) for part in parts}
+    if len(shapes) > 1:
+        raise GraphcError(f"{what} is a ragged list; give rows of one length")
+    if any(not is_exact(part) for part in parts):
+        return np.array([as_float(part) for part in parts], dtype=np.float64)
+    result = np.empty((len(parts), *(shapes.pop() if shapes else ())), dtype=object)
+    for place, part in enumerate(parts):
+        result[place] = part
+    return result
+
+
+def _first_bad(array: Any) -> float:
+    return float(array[~np.isfinite(array)].flat[0])
+
+
+def _from_sympy(value: Any, what: str) -> Any:
+    if getattr(value, "is_Rational", False):
+        return Fraction(int(value.p), int(value.q))
+    if not getattr(value, "is_number", False) or value.is_extended_real is False:
+        raise GraphcError(f"{what} is {value}, which is not a real number")
+    if value.is_finite is False or value.is_extended_real is None:
+        raise GraphcError(f"{what} is {value}; values must be finite real numbers")
+    if value.is_Float:
+        return WORKING.mpf(value._mpf_)
+    import sympy
+
+    digits = WORKING.mpf(sympy.Float(value.evalf(WORKING.dps), WORKING.dps)._mpf_)
+    return Exact("sympy", (), {}, digits, value)

@@ -1,0 +1,39 @@
+"""The documentation tells the truth: its Python runs and prints what it says, its tables are current."""
+
+import contextlib
+import importlib.util
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_print_what_the_next_block_says(page, monkeypatch):
+    monkeypatch.chdir(DOCS.parent)
+    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    for number, (kind, text) in enumerate(blocks):
+        if kind == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(text, f"{page}, block {number}", "exec"), names)
+            assert ("text", printed.getvalue()) == blocks[number + 1]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / page).read_text(encoding="utf-8")):
+        assert target.startswith("http") or (DOCS / target).exists(), target
+
+
+def test_the_function_table_is_current():
+    spec = importlib.util.spec_from_file_location("make_functions", DOCS / "make_functions.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "functions.md").read_text(encoding="utf-8") == module.table()

@@ -1,0 +1,257 @@
+"""Layers on plain numbers: arrays give arrays, lists stay exact, mistakes are told in words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.functions import COMPOSED
+
+RNG = np.random.default_rng(5)
+A, B = RNG.normal(size=(3, 4)), RNG.normal(size=(4, 2))
+S = RNG.normal(size=(3, 3)) + 4 * np.eye(3)
+X, V = RNG.normal(size=(2, 3, 4)), RNG.normal(size=3)
+P = np.array([[0.25, 0.5, 0.25], [0.125, 0.125, 0.75]])
+Y = np.array([[0.0, 1, 0], [0.5, 0.5, 0]])
+POWERS = np.exp(A) / np.exp(A).sum(axis=-1, keepdims=True)
+
+# what to call, with which arguments and settings, and what NumPy says
+CALLS = [
+    ("matmul", (A, B), {}, A @ B),
+    ("matmul", (X, B), {}, X @ B),
+    ("einsum", ("ij,jk->ki", A, B), {}, (A @ B).T),
+    ("dot", (V, V), {}, V @ V),
+    ("outer", (V, A[0]), {}, np.outer(V, A[0])),
+    ("transpose", (X,), {}, X.T),
+    ("transpose", (X, (0, 2, 1)), {}, X.transpose(0, 2, 1)),
+    ("transpose", (X,), {"axes": (1, 0, 2)}, X.transpose(1, 0, 2)),
+    ("trace", (S,), {}, np.trace(S)),
+    ("diag", (V,), {}, np.diag(V)),
+    ("diag", (S,), {}, np.diag(S)),
+    ("inv", (S,), {}, np.linalg.inv(S)),
+    ("det", (S,), {}, np.linalg.det(S)),
+    ("logdet", (S,), {}, np.linalg.slogdet(S)[1]),
+    ("solve", (S, V), {}, np.linalg.solve(S, V)),
+    ("sum", (X,), {"axis": (0, -1)}, X.sum(axis=(0, -1))),
+    ("sum", (1.5, 2, 3), {}, 6.5),
+    ("mean", (X,), {"axis": 1, "keepdims": True}, X.mean(axis=1, keepdims=True)),
+    ("mean", (1.0, 2.0), {}, 1.5),
+    ("var", (X,), {"axis": -1}, X.var(axis=-1)),
+    ("var", (1.0, 2.0, 3.0), {}, 2 / 3),
+    ("prod", (X,), {"axis": 2}, X.prod(axis=2)),
+    ("max", (X,), {"axis": 0}, X.max(axis=0)),
+    ("max", (A, 0.0), {}, np.maximum(A, 0)),
+    ("min", (X,), {}, X.min()),
+    ("norm", (A,), {"axis": 1}, np.linalg.norm(A, axis=1)),
+    ("norm", (3.0, 4.0), {}, 5.0),
+    ("logsumexp", (A,), {"axis": 0}, np.log(np.exp(A).sum(axis=0))),
+    ("softmax", (A,), {}, POWERS),
+    ("log_softmax", (A,), {"axis": -1}, np.log(POWERS)),
+    ("cross_entropy", (P, Y), {}, -(Y * np.log(P)).sum(axis=-1)),
+    ("softmax_cross_entropy", (P, Y), {}, np.log(np.exp(P).sum(axis=-1)) - (Y * P).sum(axis=-1)),
+    ("reshape", (X, (4, -1)), {}, X.reshape(4, -1)),
+    ("reshape", (X,), {"shape": 24}, X.reshape(24)),
+    ("concat", ([A, A[:1]],), {}, np.concatenate([A, A[:1]])),
+    ("concat", ((A, A),), {"axis": -1}, np.concatenate([A, A], axis=-1)),
+    ("stack", ([A, A],), {"axis": 1}, np.stack([A, A], axis=1)),
+    ("take", (A, [0, 2, 0]), {"axis": 1}, A.take([0, 2, 0], axis=1)),
+    ("take", (A, np.array([1])), {}, A.take([1], axis=0)),
+    ("pad", (A, ((1, 0), (0, 2))), {}, np.pad(A, ((1, 0), (0, 2)))),
+    ("pad", (A, (1, 2)), {}, np.pad(A, (1, 2))),
+    ("onehot", (1, 3), {}, np.array([0, 1, 0])),
+    ("onehot", ([2, 0], 3), {}, np.array([[0, 0, 1], [1, 0, 0]])),
+    ("zeros", ((2, 3),), {}, np.zeros((2, 3))),
+    ("ones", (3,), {}, np.ones(3)),
+    ("conv1d", (A[0], np.array([1.0, 2, 3])), {}, np.correlate(A[0], [1.0, 2, 3], "valid")),
+    (
+        "conv1d",
+        (A[0], np.array([1.0, 2, 3])),
+        {"flip": True, "padding": 2},
+        np.convolve(A[0], [1.0, 2, 3]),
+    ),
+    ("conv2d", (A, np.ones((3, 4))), {}, np.array([[A.sum()]])),
+    ("conv1d_transpose", (A[0], np.array([1.0, 2, 3])), {}, np.convolve(A[0], [1.0, 2, 3])),
+    ("conv2d_transpose", (np.ones((1, 1)), A), {}, A),
+    ("maxpool", (A, (3, 2)), {}, A.reshape(3, 2, 2).max(axis=(0, 2))[None]),
+    ("avgpool", (A[0], 2), {}, A[0].reshape(2, 2).mean(axis=1)),
+]
+
+
+@pytest.mark.parametrize(
+    "name, args, settings, wanted", CALLS, ids=[f"{n}-{i}" for i, (n, *_) in enumerate(CALLS)]
+)
+def test_arrays_give_arrays(name, args, settings, wanted):
+    found = getattr(gc, name)(*args, **settings)
+    assert np.shape(found) == np.shape(wanted)
+    np.testing.assert_allclose(np.asarray(found, dtype=float), wanted, rtol=1e-12, atol=1e-12)
+    assert type(found) is float or isinstance(found, (np.ndarray, np.float64))
+
+
+def test_every_layer_was_called():
+    assert {name for name, *_ in CALLS} == set(COMPOSED) - {"[]"}
+    assert all(callable(getattr(gc, name)) and getattr(gc, name).__doc__ for name in CALLS_BY_NAME)
+
+
+CALLS_BY_NAME = sorted({name for name, *_ in CALLS})
+
+
+def exactly(found, wanted):
+    assert np.asarray(found, dtype=object).tolist() == np.asarray(wanted, dtype=object).tolist()
+    for value in np.asarray(found, dtype=object).flat:
+        assert not isinstance(value, (float, np.number))
+
+
+def test_lists_stay_exact():
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    exactly(gc.mean([1, 2, 2]), Fraction(5, 3))
+    exactly(gc.matmul([[1, "1/2"], [0, third]], [2, 4]), [4, Fraction(4, 3)])
+    exactly(gc.inv([[2, 0], [0, 4]]), [[half, 0], [0, Fraction(1, 4)]])
+    exactly(gc.solve([[2, 1], [1, 3]], [1, 1]), [Fraction(2, 5), Fraction(1, 5)])
+    exactly(gc.det([[third, 1], [1, 6]]), 1)
+    exactly(gc.norm([3, 4]), 5)
+    exactly(gc.var([1, 2]), Fraction(1, 4))
+    exactly(gc.softmax([0, 0, 0]), [third, third, third])
+    exactly(gc.conv1d([1, 2, 3], [half, 1]), [Fraction(5, 2), 4])
+    exactly(gc.maxpool([1, 3, 2, third], 2), [3, 2])
+    exactly(gc.avgpool([1, 2, 3, 4], 2), [Fraction(3, 2), Fraction(7, 2)])
+    exactly(gc.pad([1, 2], 1), [0, 1, 2, 0])
+    exactly(gc.concat([[1], [third]]), [1, third])
+    exactly(gc.stack([1, third]), [1, third])
+    exactly(gc.take([1, 2, 3], [2, 2]), [3, 3])
+    exactly(gc.reshape([1, 2, 3, 4], (2, 2)), [[1, 2], [3, 4]])
+    exactly(gc.onehot(1, 2), [0, 1])
+
+
+def test_irrational_results_are_exact_too():
+    assert str(gc.norm([1, 1])) == "sqrt(2)"
+    assert str(gc.logsumexp([0, 0])) == "log(2)"
+    assert str(gc.logdet([[2, 0], [0, 3]])) == "log(6)"
+    assert [str(v) for v in gc.log_softmax([0, 0])] == ["-log(2)", "-log(2)"]
+
+
+def test_digits_are_kept():
+    with mpmath.workdps(40):
+        found = gc.logsumexp([mpmath.mpf(1), mpmath.mpf(2)])
+        assert abs(found - mpmath.log(mpmath.e + mpmath.e**2)) < mpmath.mpf(10) ** -38
+
+
+def test_large_numbers_on_arrays():
+    np.testing.assert_allclose(gc.softmax(np.array([1e4, -1e4])), [1, 0])
+    assert gc.logsumexp(np.array([1e4, 1e4])) == pytest.approx(1e4 + math.log(2), rel=1e-15)
+    assert gc.softmax_cross_entropy(np.array([1e4, -1e4]), np.array([0, 1])) == 2e4
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: gc.sum(), "sum of nothing"),
+        (lambda: gc.max(), "max of nothing"),
+        (lambda: gc.concat([]), r"concat takes a list of values, such as concat\(\[a, b\]\)"),
+        (lambda: gc.stack(A), "stack takes a list"),
+        (lambda: gc.softmax(), "softmax: missing a required argument: 'x'"),
+        (lambda: gc.softmax(A, 1), "softmax: too many positional arguments"),
+        (lambda: gc.softmax(A, axes=1), "softmax: got an unexpected keyword argument 'axes'"),
+        (lambda: gc.softmax(A, axis=0.5), "axis=0.5 is not a whole number"),
+        (lambda: gc.einsum("ij,jk", A, B), "letters with an arrow"),
+        (lambda: gc.einsum("ij->é", A), "letters, commas and one arrow"),
+        (lambda: gc.einsum("ij->ii", A), "repeats a letter"),
+        (lambda: gc.einsum("->"), "names 1 operands, got 0"),
+        (lambda: gc.matmul(A, A), r"inner sizes 4 and 3 differ"),
+        (lambda: gc.reshape(A, 1.5), "1.5"),
+        (lambda: gc.reshape(A, (-1, -1)), "-1"),
+        (lambda: gc.take(A, 0.5), "an index is a number"),
+        (lambda: gc.take(A, True), "an index is a number"),
+        (lambda: gc.pad(A, 1.5), "pair per axis"),
+        (lambda: gc.conv1d(A[0], A[0], stride=0), "stride 0"),
+        (lambda: gc.conv1d(A[0], A[0], padding=(1, 1)), "padding=.*whole number"),
+        (lambda: gc.maxpool(A, 0), "size=0"),
+        (lambda: gc.avgpool(A, "2"), "size='2'"),
+        (lambda: gc.onehot(3, 3), "index 3 is out of range for size 3"),
+        (lambda: gc.onehot(0.5, 3), "whole numbers"),
+        (lambda: gc.zeros(("n",)), "needs known sizes"),
+        (lambda: gc.norm("abc"), "abc"),
+        (lambda: gc.norm([1, [2]]), "ragged"),
+        (lambda: gc.norm(None), "None"),
+        (lambda: gc.norm(np.array([1.0, np.inf])), "not finite"),
+    ],
+)
+def test_mistakes_on_numbers_are_told(call, words):
+    with pytest.raises(gc.GraphcError, match=words):
+        call()
+
+
+# Layers on values, where numbers and lists are mixed in.
+
+
+def test_lists_and_arrays_are_constants():
+    @gc.graph(shapes={"x": (2,)})
+    def mixed(x):
+        a = gc.dot(x, [1, Fraction(1, 2)])
+        b = gc.matmul(np.array([[1, 2], [3, 4]]), x)
+        c = gc.concat([x, [5], b])
+        return gc.sum([a, gc.sum(c)])
+
+    assert mixed.values({"x": [1, 2]})["mixed"] == 2 + 3 + 5 + 16
+    assert mixed.reverse(at={"x": [1, 2]})["x"].tolist() == [6, Fraction(15, 2)]
+
+
+def test_arguments_by_name():
+    @gc.graph(shapes={"x": (2, 3)})
+    def named(x):
+        return gc.sum(gc.reshape(x=x, shape=(3, 2)) * gc.transpose(axes=(1, 0), x=x))
+
+    assert named.to_text() == "input x[2, 3]\nnamed = sum(reshape(x, (3, 2))*x.T)\noutput named\n"
+
+
+def test_indices_as_in_numpy():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for index in (
+        1,
+        np.int64(-1),
+        (slice(None), 1),
+        (..., [0, 0, 3]),
+        (0, slice(None, None, -2), None),
+        (None, [1, 0], ..., None),
+        (slice(1, 1),),
+        ([],),
+        np.array([[0, 1], [1, 1]]),
+        (slice(None), [[0, 2]], None),
+        (1, [0, 2]),
+        (),
+        ...,
+    ):
+        graph = gc.Graph()
+        value = graph.input("x", shape=(2, 3, 4))
+        graph.node("y", value[index])
+        found = graph.values({"x": x})["y"]
+        np.testing.assert_array_equal(found, x[index])
+        assert np.shape(found) == x[index].shape
+        seed = np.ones(x[index].shape)
+        wanted = np.zeros_like(x)
+        np.add.at(wanted, index, seed)
+        np.testing.assert_array_equal(graph.reverse({"y": seed}, {"x": x})["x"], wanted)
+
+
+@pytest.mark.parametrize("index", [([0], [1]), (..., 0, ...), ([0, 1], slice(None), 0), "a", 1.0])
+def test_indices_that_are_refused(index):
+    value = gc.Graph().input("x", shape=(2, 3, 4))
+    with pytest.raises(gc.GraphcError, match=r"^x\["):
+        value[index]
+
+
+def test_a_layer_prints_as_it_was_called():
+    text = """input x[4, 4]
+param w[2, 2]
+a = conv2d(x, w, stride=2, padding=1)
+b = maxpool(relu(a), 2, stride=1)
+c = softmax(b, axis=0) + log_softmax(b)
+d = norm(c, axis=1)
+e = mean(stack([d, d])) + var(concat([d, d]), axis=-1)
+output e
+"""
+    assert gc.parse(text).to_text() == text
