@@ -130,8 +130,10 @@ class Builder:
             return self.composed(tree, op, (left, self.build(tree.right)), {})
         if op in ("div", "pow"):
             right = exact(tree.right, self.syntax, self.env)
+            if op == "div" and right == 0:
+                raise _division_by_0(tree, self.syntax)
             if right is not None:
-                exact(tree, self.syntax, self.env)  # refuses 1/0 and 9**9**9
+                exact(tree, self.syntax, self.env)  # refuses 9**9**9
                 if op == "pow":
                     return self.power(tree, left, right)
         return self.apply(tree, op, (left, self.build(tree.right)), {})
@@ -160,6 +162,8 @@ class Builder:
             return Value(self.graph, self.graph.lift(result))
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
+        except (ValueError, OverflowError, MemoryError) as error:  # of NumPy: too large, too deep
+            raise self.wrong(tree, f"{function} cannot be built ({error}); use less") from None
 
     def leaf(self, tree: ast.expr) -> Value:
         match tree:
@@ -217,7 +221,7 @@ class Builder:
         if name in self.graph.named_sizes():
             return Value(self.graph, self.graph.append("size", size=name))
         advice = f"add 'param {name}' or 'input {name}'"
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or name in COMPOSED:
             advice = f"to call the function write {name}(...)"
         raise Unknown(name, self.graph, self.syntax.column_of(tree), advice)
 
@@ -272,7 +276,13 @@ class Builder:
     def array(self, tree: ast.expr) -> Any:
         """The exact numbers of a list, or of a list of lists."""
         if isinstance(tree, ast.List):
-            return array_from_user([self.array(part) for part in tree.elts], "the list")
+            parts = [self.array(part) for part in tree.elts]
+            try:
+                return array_from_user(parts, "the list")
+            except GraphcError as error:
+                raise self.wrong(tree, str(error)) from None
+            except ValueError:  # NumPy has at most 64 axes, older ones 32
+                raise self.wrong(tree, "the list is nested too deep; use fewer axes") from None
         number = exact(tree, self.syntax, self.env)
         if number is None:
             raise self.wrong(tree, "a list holds numbers only; join values with concat or stack")
@@ -286,7 +296,9 @@ class Builder:
             case ast.Tuple() | ast.List():
                 return tuple(self.plain(part) for part in tree.elts)
             case ast.Slice(lower=low, upper=high, step=step):
-                ends = (None if end is None else self.plain(end) for end in (low, high, step))
+                ends = [None if end is None else self.plain(end) for end in (low, high, step)]
+                if ends[2] == 0:
+                    raise self.wrong(tree, "a slice cannot step by 0; leave the step out")
                 return slice(*ends)
             case ast.Name(id=name) if name in self.graph.named_sizes():
                 return name
@@ -319,10 +331,10 @@ class Builder:
 
 def literal(tree: ast.Constant, syntax: Syntax) -> int | Fraction:
     """The exact number that a literal spells."""
-    if isinstance(tree.value, str):
-        raise Mistake(f"{tree.value!r} is text, not a number", syntax.column_of(tree))
     if type(tree.value) is int:
         return tree.value
+    if type(tree.value) is not float:
+        raise Mistake(f"{syntax.source_of(tree)} is not a number; use one", syntax.column_of(tree))
     start, end = syntax.places[tree.col_offset]
     number = Fraction(syntax.text[start:end].replace("_", ""))
     return number.numerator if number.denominator == 1 else number
@@ -357,20 +369,25 @@ def exact(tree: ast.expr, syntax: Syntax, env: Env) -> int | Fraction | None:
 def _combined(
     tree: ast.BinOp, left: int | Fraction, right: int | Fraction, syntax: Syntax
 ) -> int | Fraction:
+    too_large = isinstance(tree.op, ast.Pow) and _bits(left) * abs(int(right)) > MOST_BITS
     try:
-        if isinstance(tree.op, ast.Pow) and _bits(left) * abs(int(right)) > MOST_BITS:
-            raise OverflowError
-        value: int | Fraction = _ARITHMETIC[type(tree.op)](left, right)
-        if _bits(value) > MOST_BITS:
-            raise OverflowError
-    except (ZeroDivisionError, OverflowError) as error:
-        what = f"is too large: it has over {MOST_DIGITS} digits; use a smaller number"
-        if isinstance(error, ZeroDivisionError):
-            what = "is a division by 0; change the divisor"
+        value: int | Fraction = 0 if too_large else _ARITHMETIC[type(tree.op)](left, right)
+    except ZeroDivisionError:
+        raise _division_by_0(tree, syntax) from None
+    if too_large or _bits(value) > MOST_BITS:
         raise Mistake(
-            f"{visible(syntax.source_of(tree), 30)} {what}", syntax.column_of(tree)
-        ) from None
+            f"{visible(syntax.source_of(tree), 30)} is too large: it has over {MOST_DIGITS} "
+            "digits; use a smaller number",
+            syntax.column_of(tree),
+        )
     return value.numerator if value.denominator == 1 else value
+
+
+def _division_by_0(tree: ast.BinOp, syntax: Syntax) -> Mistake:
+    return Mistake(
+        f"{visible(syntax.source_of(tree), 30)} divides by 0; change the divisor",
+        syntax.column_of(tree),
+    )
 
 
 def _bits(number: int | Fraction) -> int:

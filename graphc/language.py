@@ -36,9 +36,8 @@ LOOKAHEAD = 100_000  # names looked at below a line that mentions an unknown one
 DEEPEST_LOOP = 8
 INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
-_NAME = r"[^\W\d]\w*"
-_MEMBER = rf"({_NAME})(?:\s*\[([^\[\]=]*)\])?"
-_FOR = re.compile(rf"for\s+({_NAME})\s+in\s")
+_MEMBER = rf"({naming.NAME})(?:\s*\[([^\[\]=]*)\])?"
+_FOR = re.compile(rf"for\s+({naming.NAME})\s+in\s")
 _PARTIAL = re.compile(rf"d\s+{_MEMBER}\s*/\s*d\s+{_MEMBER}\s*=(?!=)")
 _ASSIGN = re.compile(rf"{_MEMBER}\s*=(?!=)")
 _DECLARED = re.compile(rf"(?:\s*,)?\s*{_MEMBER}\s*")
@@ -55,7 +54,7 @@ class Member:
     def names(self, env: Env) -> list[str]:
         """The nodes it stands for, with these values of the loop variables."""
         if self.index is None:
-            return [naming.spelling(self.name)]
+            return [self.name]
         ranges = indices(self.index.tree, env, self.index)
         return list(family(self.name, ranges, self.column))
 
@@ -240,8 +239,8 @@ def _statement(number: int, source: str) -> Statement:
     if word == "for":
         return _loop(number, source, start)
     raise Mistake(
-        f"cannot read {visible(text)}; a line is 'input', 'param' or 'output' with names, "
-        "'name = formula', 'for t in 1..5:' or 'd y / d x = formula'",
+        f"cannot read {visible(' '.join(text.split()))}; a line is 'input', 'param' or 'output' "
+        "with names, 'name = formula', 'for t in 1..5:' or 'd y / d x = formula'",
         start,
         caret=True,
     )
@@ -257,11 +256,10 @@ def _loop(number: int, source: str, start: int) -> Statement:
             start,
             caret=True,
         )
-    variable = Member(match[1], None, match.start(1))
     try:
-        naming.checked(variable.name)
+        variable = Member(naming.checked(match[1]), None, match.start(1))
     except GraphcError as error:
-        raise Mistake(str(error), variable.column) from None
+        raise Mistake(str(error), match.start(1)) from None
     bounds = (
         read_formula(low, match.end()),
         read_formula(high[:-1], match.end() + len(low) + len(dots)),
@@ -270,11 +268,15 @@ def _loop(number: int, source: str, start: int) -> Statement:
 
 
 def _member(match: re.Match[str], group: int, start: int) -> Member:
-    index = match[group + 1]
+    column, index = start + match.start(group), match[group + 1]
+    try:
+        name = naming.identifier(match[group])
+    except GraphcError as error:
+        raise Mistake(str(error), column) from None
     syntax = None
     if index is not None:
-        syntax = read_formula(index, start + match.start(group + 1), inside="index")
-    return Member(match[group], syntax, start + match.start(group))
+        syntax = read_formula(index, start + match.start(group + 1), inside="members")
+    return Member(name, syntax, column)
 
 
 def _declaration(number: int, source: str, kind: str, start: int) -> Statement:
@@ -425,7 +427,9 @@ def _shape(index: Syntax, env: Env) -> Shape:
     """The shape that a declaration's index gives: numbers, and names of sizes."""
     parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
     return checked_shape(
-        tuple(part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts)
+        tuple(
+            part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts
+        )
     )
 
 

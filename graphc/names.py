@@ -10,6 +10,7 @@ from .errors import GraphcError, visible
 
 RESERVED = {"input", "param", "output", "for", "pi", "__debug__"}
 LONGEST = 200
+NAME = r"[^\W\d][\w\u0300-\u036f]*"  # as it may be written; \w has no accents of their own
 _INDEXED = re.compile(r"(\w+)\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\]\Z")
 
 

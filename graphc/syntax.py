@@ -28,7 +28,7 @@ _TOKEN = re.compile(
   | (?P<ellipsis>\.\.\.)
   | (?P<attribute>\.T\b)
   | (?P<number>(?:{_DIGITS}(?:\.(?!\.)(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?)
-  | (?P<name>[^\W\d]\w*)
+  | (?P<name>{naming.NAME})
   | (?P<quoted>'[^'\\]*'|"[^"\\]*")
   | (?P<opening>[(\[])
   | (?P<closing>[)\]])
@@ -43,11 +43,11 @@ _OPENED_BY = {")": "(", "]": "["}
 # where a sign may stand between two parts, and what to say elsewhere
 _SEPARATORS = {
     ",": (
-        ("call", "index", "list", "group"),
+        ("call", "index", "members", "list", "group"),
         "a comma separates arguments; a formula has one value",
     ),
     "=": (("call",), "a comparison is written ==, and a line has one assignment"),
-    "..": (("index",), "a range stands in an index, as in sum(h[1..9])"),
+    "..": (("index", "members"), "a range stands in an index, as in sum(h[1..9])"),
     ":": (("index",), "a slice stands in an index, as in x[1:3]"),
 }
 _ADVICE = {
@@ -133,7 +133,8 @@ class Syntax:
 def read_formula(text: str, column: int, inside: str = "") -> Syntax:
     """The checked syntax tree of a formula that begins at this column of its line.
 
-    An index is read with inside="index": ranges and commas may stand in it.
+    The index of a name that is declared is read with inside="members": ranges and commas may stand
+    in it, but no slices.
     """
     shift = len(text) - len(text.lstrip())
     text, column = text.strip(), column + shift
@@ -164,7 +165,7 @@ def read_formula(text: str, column: int, inside: str = "") -> Syntax:
 class _Level(NamedTuple):
     """An open bracket: what it holds, where it stands, and the depth outside and inside of it."""
 
-    kind: str  # call, index, list, group, or "" for the whole formula
+    kind: str  # call, index, list, group; the whole formula is "" or members
     bracket: str
     place: int
     outside: int
