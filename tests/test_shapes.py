@@ -184,6 +184,12 @@ def test_named_sizes_are_bound_once():
         square.values({"A": np.ones((2, 3))})
 
 
+def test_a_value_may_bring_another_size_than_the_given_one():
+    graph = gc.parse("input x[n] = [1, 2]\ny = sum(x)")
+    assert graph.values({})["y"] == 3
+    assert graph.values({"x": [1, 2, 3]})["y"] == 6
+
+
 def test_a_named_size_may_be_1_or_0():
     graph = gc.parse("input X[n, 2]\nparam b[2]\ny = X + b\nL = sum(y)\noutput L")
     for n in (0, 1, 3):
