@@ -1,4 +1,4 @@
-"""Models made of tensor nodes: every gradient against differences; shared weights and truncation."""
+"""Models of tensor nodes: every gradient against differences; shared weights and truncation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
@@ -148,3 +149,40 @@ def test_truncation(keep, digits):
     wanted = sum(parts[f"W_{t}"] for t in range(5 - keep, 5))
     assert close(short.reverse("L", at)["W"], wanted)
     assert "h" not in short.reverse("L", at)  # no path, which is not a derivative of 0
+
+
+# The small graphs.
+
+GRAPHS = sorted((EXAMPLES / "tensor").glob("*.gc"))
+
+
+@pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
+def test_a_small_graph_reads_back_and_its_modes_agree(path):
+    assert path.read_text(encoding="utf-8").startswith("# ")
+    graph = gc.load(path)
+    again = gc.parse(graph.to_text(), graph.name)
+    assert again.to_text() == graph.to_text()
+    assert again.edges() == graph.edges()
+    backward = graph.reverse("L", at={})
+    slopes = graph.differentiate("L")
+    values = slopes.values({})
+    for name, output in zip(graph.param_names, slopes.output_names, strict=True):
+        wanted = np.asarray(backward[name], dtype=object)
+        for mode in ("forward", "paths"):
+            found = np.asarray(graph.derivative("L", name, {}, mode=mode), dtype=object)
+            np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=1e-14)
+        found = np.asarray(values[output], dtype=object)
+        np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=1e-14)
+
+
+def test_known_answers_of_the_small_graphs():
+    def slope(name, wrt):
+        return gc.load(EXAMPLES / "tensor" / f"{name}.gc").reverse("L", {})[wrt].tolist()
+
+    assert len(GRAPHS) >= 5
+    # a = (5/2, 2), so that h - y = (3/2, 2)
+    assert slope("dense_layer", "W") == [[3, Fraction(3, 2), 3], [4, 2, 4]]
+    # r = (-1/2, -5/4, -3/4)
+    assert slope("least_squares", "w") == [-5, -7]
+    # W @ W is the identity, so that L is the square of W @ x = (2, -2)
+    assert slope("shared_matrix", "x") == [4, 6]
