@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from graphc.formula import expression_text
 from graphc.functions import FUNCTIONS, Function
 from graphc.graphs import Graph
-from graphc.rules import rule
 from graphc.rows import Rows
-from graphc.formula import expression_text
+from graphc.rules import rule
 
 HEAD = """# The function table
 
-Made by `python docs/make_functions.py` from the records in `graphc/functions.py`. `o` is the function's
-own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope, `"left"`,
+Made by `python docs/make_functions.py` from the records in `graphc/functions.py`. `o` is the
+function's own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope, `"left"`,
 `"right"`, `"share"` or `"error"`).
 
 | function | derivative by each argument | at its kinks |

@@ -52,6 +52,7 @@ SMALL = 6  # up to so many operations, the expression may turn out to be a fract
 LARGEST_EXPONENT = 1e9
 
 NO_SETTINGS: dict[str, Any] = {}
+BOOLEAN = np.dtype(bool)
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {
     int: EXACT,
@@ -111,7 +112,7 @@ class Numbers:
         if op in ("taken", "untaken"):
             return _gate(args[0], args[1], op == "taken")
         if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
-            if all(is_exact(arg) or getattr(arg, "dtype", None) == bool for arg in args):
+            if all(is_exact(arg) or getattr(arg, "dtype", None) == BOOLEAN for arg in args):
                 return elements(lambda xs: self.apply(op, xs, settings), args)
             args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)

@@ -28,12 +28,12 @@ def is_exact(value: Any) -> bool:
 def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
     """A scalar function on the elements of exact arrays, broadcast."""
     parts = np.broadcast_arrays(*[boxed(array) for array in arrays])
-    result = np.empty(parts[0].shape, dtype=object)
-    for index in np.ndindex(result.shape):
-        result[index] = apply([part[index] for part in parts])
-    if result.size and all(isinstance(value, (bool, np.bool_)) for value in result.flat):
-        return result.astype(bool)
-    return unboxed(result)
+    found = [apply(values) for values in zip(*(part.flat for part in parts), strict=True)]
+    if found and all(isinstance(value, (bool, np.bool_)) for value in found):
+        return np.array(found).reshape(parts[0].shape)
+    result = np.empty(len(found), dtype=object)
+    result[:] = found
+    return unboxed(result.reshape(parts[0].shape))
 
 
 def boxed(value: Any) -> Any:

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 from . import __version__
 from .derive import upstream
 from .errors import GraphcError, visible
-from .request import FORMS
 from .graphs import LARGEST_FILE, Graph, load, parse
+from .request import FORMS
 from .show import derivatives, nodes
 from .show.notation import MARKDOWN
 from .show.tables import page_markdown, print_page

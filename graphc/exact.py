@@ -1,8 +1,8 @@
 """Exact numbers, and what a number can be: fraction, expression, 50 digits, float, undefined.
 
 Exact values are int, Fraction, or `Exact`: a SymPy expression together with its 50-digit value,
-which decides signs and takes over once the expression is too large to be worth keeping. A value that
-does not exist is `Undefined`, with the reason, and is an error only if a result needs it.
+which decides signs and takes over once the expression is too large to be worth keeping. A value
+that does not exist is `Undefined`, with the reason, and is an error only if a result needs it.
 """
 
 from __future__ import annotations

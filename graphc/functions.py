@@ -604,7 +604,7 @@ gelu: Function = define(
 )
 
 
-# Functions composed of others, by name: layers.py fills it. They have no record, as they have no rule.
+# Functions composed of others, by name: layers.py fills it. They have no rule, hence no record.
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 

@@ -426,11 +426,8 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
 def _shape(index: Syntax, env: Env) -> Shape:
     """The shape that a declaration's index gives: numbers, and names of sizes."""
     parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
-    return checked_shape(
-        tuple(
-            part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts
-        )
-    )
+    sizes = [part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts]
+    return checked_shape(sizes)
 
 
 def _is_family(index: Syntax, env: Env) -> bool:

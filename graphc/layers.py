@@ -640,9 +640,7 @@ def _each(value: Any, count: int, name: str) -> tuple[int, ...]:
     return given
 
 
-def window_index(
-    what: str, size: int, width: int, stride: int, padding: int, dilation: int
-) -> Any:
+def window_index(what: str, size: int, width: int, stride: int, padding: int, dilation: int) -> Any:
     """The places of each window along an axis, as (windows, width); -1 is padding."""
     reach = dilation * (width - 1) + 1
     if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < reach:

@@ -128,8 +128,8 @@ class Value:
         if self.shape and isinstance(self.shape[0], int):
             return iter([self[i] for i in range(self.shape[0])])
         raise GraphcError(
-            f"the value {self.graph.label(self.row)} is a scalar or has no known size, so it cannot "
-            "be iterated over; declare several inputs instead"
+            f"the value {self.graph.label(self.row)} is a scalar or has no known size, so it "
+            "cannot be iterated over; declare several inputs instead"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The documentation tells the truth: its Python runs and prints what it says, its tables are current."""
+"""The documentation tells the truth: its Python runs, its tables are current."""
 
 import contextlib
 import importlib.util

@@ -1,4 +1,4 @@
-"""Shapes: mistakes are refused where they are declared, with both shapes; batches and named sizes."""
+"""Shapes: mistakes are refused where they are declared, with both shapes; batches, named sizes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ MISTAKES = [
     ("x[2, 3] z[2, 4]", "stack([x, z])", ["x is (2, 3)", "z is (2, 4)"]),
     ("x[2, 3]", "pad(x, ((1, 1), (0, 0), (1, 0)))", ["x is (2, 3)", "(1, 0)"]),
     ("x[2, 3]", "pad(x, -1)", ["x is (2, 3)", "-1"]),
-    ("x[1, 2, 5, 5] w[3, 4, 2, 2]", "conv2d(x, w)", ["(1, 2, 5, 5)", "(3, 4, 2, 2)", "2 channels", "4"]),
+    (
+        "x[1, 2, 5, 5] w[3, 4, 2, 2]",
+        "conv2d(x, w)",
+        ["(1, 2, 5, 5)", "(3, 4, 2, 2)", "2 channels", "4"],
+    ),
     ("x[5, 5] w[3]", "conv2d(x, w)", ["x is (5, 5)", "w is (3,)"]),
     ("x[2] w[3]", "conv1d(x, w)", ["x is (2,)", "window of 3", "size 2"]),
     ("x[2, 4] w[3, 1, 2]", "conv1d_transpose(x, w)", ["(2, 4)", "(3, 1, 2)", "2 channels", "3"]),
@@ -182,6 +186,12 @@ def test_named_sizes_are_bound_once():
     square = gc.parse("input A[n, n]\nt = trace(A)")
     with pytest.raises(gc.GraphcError, match=r"\(n, n\).*\(2, 3\).*n = 2 and 3"):
         square.values({"A": np.ones((2, 3))})
+
+
+def test_a_value_may_bring_another_size_than_the_given_one():
+    graph = gc.parse("input x[n] = [1, 2]\ny = sum(x)")
+    assert graph.values({})["y"] == 3
+    assert graph.values({"x": [1, 2, 3]})["y"] == 6
 
 
 def test_a_named_size_may_be_1_or_0():
