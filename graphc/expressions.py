@@ -293,8 +293,10 @@ class Builder:
         match tree:
             case ast.Constant(value=bool() | None | str() | EllipsisType()):
                 return tree.value
-            case ast.Tuple() | ast.List():
+            case ast.Tuple():
                 return tuple(self.plain(part) for part in tree.elts)
+            case ast.List():
+                return [self.plain(part) for part in tree.elts]  # x[[0, 1]] is not x[0, 1]
             case ast.Slice(lower=low, upper=high, step=step):
                 ends = [None if end is None else self.plain(end) for end in (low, high, step)]
                 if ends[2] == 0:
