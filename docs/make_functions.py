@@ -11,8 +11,8 @@ from graphc.rules import rule
 HEAD = """# The function table
 
 Made by `python docs/make_functions.py` from the records in `graphc/functions.py`. `o` is the
-function's own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope, `"left"`,
-`"right"`, `"share"` or `"error"`).
+function's own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope,
+`"left"`, `"right"`, `"share"` or `"error"`).
 
 | function | derivative by each argument | at its kinks |
 |---|---|---|

@@ -173,8 +173,8 @@ class Request:
         if isinstance(value, int) and value == 1:
             if any(size != 1 for size in shape):
                 raise GraphcError(
-                    f"{what} is missing: the node has shape {shape_text(shape)}, and only a node of "
-                    "one element needs no seed; give {name: array}, or ask for jacobian()"
+                    f"{what} is missing: the node has shape {shape_text(shape)}, and only a node "
+                    "of one element needs no seed; give {name: array}, or ask for jacobian()"
                 )
             letters = LETTERS[: len(shape)]
             spec = {"spec": f"->{letters}", "sizes": tuple((letter, 1) for letter in letters)}
