@@ -93,7 +93,9 @@ class Numbers:
     """The algebra of numbers."""
 
     def constant(self, value: Any) -> Any:
-        return value if type(value) in (int, Fraction, float) else from_user(value)
+        if type(value) in (int, Fraction, float) or getattr(value, "dtype", None) == object:
+            return value
+        return from_user(value)
 
     def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
         self.sizes = sizes or {}  # the named sizes at this point

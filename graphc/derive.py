@@ -604,6 +604,8 @@ def largest_paths(
     """The k terms of the path sum that are largest in absolute value."""
     if at is None:
         raise GraphcError("top_paths compares numbers: give at={...}")
+    if graph.has_tensors:
+        raise GraphcError("top_paths compares numbers along paths; it needs a graph of scalars")
     if not isinstance(k, int) or k < 1:
         raise GraphcError(f"k={k!r}: ask for at least one path")
     target, source = the_output(graph, of), graph.row(wrt)

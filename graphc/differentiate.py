@@ -10,19 +10,20 @@ import numpy as np
 from .derive import (
     default_wrt,
     into,
+    jacobian_entry,
     origins,
     out_of,
     path_between,
     the_output,
-    total,
     upstream,
 )
 from .errors import GraphcError, listing
 from .evaluation import Evaluation
 from .expressions import expression
 from .paths import sweep
-from .request import Request
+from .request import Request, array
 from .rules import Rows
+from .shapes import LETTERS, Shape, shape_text
 from .structure import Structure
 from .value import Value
 
@@ -62,7 +63,7 @@ class _Naming:
     def visit(self, node: int, row: int) -> int:
         """The row with the name of the node's adjoint; a copy where it belongs to another node."""
         if row in self.graph.names or row < self.declared:
-            row = self.graph.append("identity", (row,))
+            row = self.graph.operation("identity", (row,), {})
         name = self.graph.unused_name(f"{self.graph.names[node]}_{self.suffix}")
         return self.graph.bind(name, row)
 
@@ -78,7 +79,7 @@ def _adjoints(graph: Structure, seeds: Mapping[str, Any], wanted: list[str]) -> 
     useful = {n for end in ends for source in sources for n in path_between(graph, source, end)}
     evaluation = _rows_evaluation(graph)
     naming = _Naming(graph, "bar")
-    start = {row: _seed_row(graph, seed) for row, seed in ends.items()}
+    start = {row: _seed_row(graph, row, seed) for row, seed in ends.items()}
     arrived = sweep(
         sorted(useful | set(ends), reverse=True),
         lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
@@ -89,7 +90,7 @@ def _adjoints(graph: Structure, seeds: Mapping[str, Any], wanted: list[str]) -> 
     )
     for source in sources:
         if source not in arrived:
-            arrived[source] = naming.visit(source, graph.constant(0))
+            arrived[source] = naming.visit(source, _zero(graph, graph.shape(source)))
     return [arrived[source] for source in sources]
 
 
@@ -98,6 +99,11 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
         raise GraphcError("forward mode differentiates one node; give of= as one name")
     (end, seed), source = next(iter(ends.items())), graph.row(wrt)
     target = graph.row(end)
+    if graph.shape(source):
+        raise GraphcError(
+            f"{wrt!r} has shape {shape_text(graph.shape(source))}, and forward mode needs one "
+            "tangent per element; use mode='reverse'"
+        )
     if seed != 1:
         raise GraphcError("a seed belongs to the reverse mode; forward mode takes of= as a name")
     useful = path_between(graph, source, target)
@@ -113,17 +119,39 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
         naming.visit,
     )
     if target not in arrived:
-        return naming.visit(target, graph.constant(0))
+        return naming.visit(target, _zero(graph, graph.shape(target)))
     return arrived[target]
 
 
-def _seed_row(graph: Structure, seed: Any) -> int:
+def _zero(graph: Structure, shape: Shape) -> int:
+    """A row of zeros, for where no path leads."""
+    rows = Rows(graph)
+    return rows.repeated(rows.constant(0), shape) if shape else rows.constant(0)
+
+
+def _seed_row(graph: Structure, node: int, seed: Any) -> int:
     """The row of a seed: a number, or a formula whose unknown name becomes an input."""
-    if not isinstance(seed, str):
-        return graph.lift(seed)
-    if seed.isidentifier() and seed not in graph.rows and seed != "pi":
-        return graph.bind(seed, graph.append("input"))
-    return expression(graph, seed, f"the seed {seed!r}")
+    shape = graph.shape(node)
+    if isinstance(seed, str) and seed.isidentifier() and seed not in graph.rows and seed != "pi":
+        row = graph.append("input")
+        if shape:
+            graph.shapes[row] = shape
+        return graph.bind(seed, row)
+    if isinstance(seed, str):
+        row = expression(graph, seed, f"the seed {seed!r}")
+    elif isinstance(seed, (list, tuple)):
+        row = graph.constant(array(seed, f"the seed of {graph.names[node]!r}"))
+    else:
+        row = graph.lift(seed)
+    if shape and all(size == 1 for size in shape) and not graph.shape(row):
+        settings = {"shape": shape}
+        return graph.operation("reshape", (row,), settings)
+    if graph.shape(row) != shape:
+        raise GraphcError(
+            f"{graph.names[node]!r} has shape {shape_text(shape)} and its seed has shape "
+            f"{shape_text(graph.shape(row))}; give of={{name: array}} with a seed of its shape"
+        )
+    return row
 
 
 # Matrices.
@@ -147,14 +175,48 @@ def jacobian(
     )
     rows = [graph.row(name) for name in targets]
     request = Request(graph, at, needed=upstream(graph, rows), pinned=pinned)
-    entries = [[total(request, row, graph.row(name)) for name in sources] for row in rows]
+    entries = [[jacobian_entry(request, row, graph.row(name)) for name in sources] for row in rows]
     request.tell_kinks()
     if isinstance(of, str) and isinstance(wrt, str):
-        return entries[0][0]
+        entry = entries[0][0]
+        return entry if layout == "numerator" else _flipped(request, rows[0], sources[0], entry)
+    if graph.has_tensors:
+        matrix = _blocks(request, rows, entries)
+        return matrix if layout == "numerator" else matrix.T
     matrix = _matrix(entries, request)
     if layout == "numerator":
         return matrix
     return np.swapaxes(matrix, -1, -2) if isinstance(matrix, np.ndarray) else matrix.T
+
+
+def _flipped(request: Request, target: int, source: str, entry: Any) -> Any:
+    """One Jacobian in denominator layout: the axes of wrt before those of of."""
+    graph = request.graph
+    first, last = len(graph.shape(target)), len(graph.shape(graph.row(source)))
+    if not first or not last:
+        return entry
+    if isinstance(entry, np.ndarray):
+        return np.moveaxis(entry, range(first), range(last, last + first))
+    letters = LETTERS[: first + last]
+    spec = {"spec": f"{letters}->{letters[first:]}{letters[:first]}", "sizes": ()}
+    row = request.evaluation.algebra.apply("contract", (entry.row,), spec)
+    return request.finish(row, lambda: "the Jacobian")
+
+
+def _blocks(request: Request, rows: list[int], entries: list[list[Any]]) -> Any:
+    """Jacobians of several tensors as one matrix, each flattened in row-major order."""
+    if request.symbolic:
+        raise GraphcError(
+            "a symbolic Jacobian of several tensors has no matrix form; ask for one pair of names "
+            "at a time, or give numbers with at={...}"
+        )
+    sizes = [int(np.size(request.evaluation.value(row))) for row in rows]
+    return np.block(
+        [
+            [np.reshape(np.asarray(entry), (size, -1)) for entry in line]
+            for size, line in zip(sizes, entries, strict=True)
+        ]
+    )
 
 
 def _matrix(entries: list[list[Any]], request: Request) -> Any:

@@ -21,6 +21,7 @@ from .exact import Undefined
 from .functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
 from .given import array_from_user
 from .layers import matmul as _filled  # noqa: F401  # importing layers fills COMPOSED
+from .shapes import shape_text
 from .structure import Structure
 from .syntax import MOST_DIGITS, Mistake, Syntax, read_formula, told
 from .value import Value
@@ -464,7 +465,7 @@ def node(graph: Structure, name: str, syntax: Syntax, env: Env) -> int:
             syntax.column,
         )
     if row in graph.names:
-        row = graph.append("identity", (row,))
+        row = graph.operation("identity", (row,), {})
     return graph.bind(name, row)
 
 
@@ -481,6 +482,13 @@ def declare_partial(graph: Structure, target: int, source: int, expression: int)
         )
     if graph.is_condition(expression):
         raise GraphcError(f"{what}: a comparison is a condition, not a number; use where(...)")
+    shapes = {graph.shape(row) for row in (target, source, expression)}
+    if len(shapes) > 1:
+        raise GraphcError(
+            f"{what}: a derivative of your own is element by element; {names[target]!r}, "
+            f"{names[source]!r} and the derivative have shapes "
+            f"{listing(sorted(shape_text(shape) for shape in shapes))}"
+        )
     edge = sources.index(source)
     if (target, edge) in graph.partials:
         raise GraphcError(f"{what} is declared twice; keep one")

@@ -146,7 +146,7 @@ class Kink:
         self.switches.append(switch)
         chosen: Any = at if self.override in (None, "error") else self.override
         if isinstance(below, int) and isinstance(above, int):
-            if below == above:
+            if below == above and chosen in KINK_WORDS:
                 return below  # a jump between constant pieces
             if (chosen, below, above) == (0, -1, 1):
                 return sign(switch)

@@ -118,7 +118,7 @@ class Graph(Structure):
         else:
             row = self.lift(formula)
             if row in self.names:
-                row = self.append("identity", (row,))
+                row = self.operation("identity", (row,), {})
             self.bind(name, row)
         for source, partial in (partials or {}).items():
             what = f"d {name} / d {source}"

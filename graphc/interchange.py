@@ -121,7 +121,7 @@ def from_sympy(
     for key, expr in outputs.items():
         row = reader.number(expr)
         if row in graph.names:
-            row = graph.append("identity", (row,))
+            row = graph.operation("identity", (row,), {})
         graph.bind(key, row)
     number = 1
     for row in reader.operations:
@@ -316,6 +316,8 @@ def to_networkx(graph: Graph) -> Any:
                 if graph.ops[row] != "const"
                 else value_text(graph.settings(row)["value"])
             )
+        if row in graph.shapes:
+            attributes["shape"] = graph.shapes[row]
         if row in graph.given:
             attributes["value"] = value_text(graph.given[row])
         if row in graph.declared_outputs:
@@ -350,7 +352,7 @@ def from_networkx(other: Any) -> Graph:
     for node, attributes in data.items():
         if attributes.get("kind", "input") in ("input", "param") and "formula" not in attributes:
             declare = graph.param if attributes.get("kind") == "param" else graph.input
-            declare(node, value=attributes.get("value"))
+            declare(node, attributes.get("shape", ()), attributes.get("value"))
     for node in order:
         if node not in graph.rows:
             if "formula" not in data[node]:

@@ -546,7 +546,10 @@ def _places(part: Any, size: Any, x: Value) -> Any:
     """The places along an axis that an index names: a number, or nested tuples of numbers."""
     known = concrete((size,), f"indexing {_name(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
-        return tuple(range(known)[part])
+        try:
+            return tuple(range(known)[part])
+        except (TypeError, ValueError) as error:  # ends that are not whole numbers, or a step of 0
+            raise GraphcError(f"{_name(x)}[...]: {error}") from None
     places = np.asarray(part)
     if places.dtype.kind not in "iu" and part != []:
         raise GraphcError(

@@ -15,7 +15,7 @@ import numpy as np
 from . import names as naming
 from .arithmetic import Numbers
 from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing
-from .evaluation import Evaluation
+from .evaluation import Edge, Evaluation
 from .exact import Masked, Undefined, as_float, brief, present
 from .expressions import constant, expression
 from .formula import Expression, formula_text
@@ -44,6 +44,7 @@ class Request:
         form: str = "nodes",
         needed: Iterable[int] | None = None,
         pinned: Iterable[int] | None = None,
+        rows: bool = False,
     ) -> None:
         self.graph = graph
         self.declared = set(graph.names)  # the user's nodes; symbols may join them
@@ -54,7 +55,7 @@ class Request:
         if form not in FORMS:
             raise GraphcError(f"form={form!r} is not known; use one of {listing(FORMS)}")
         if at is None:
-            self.evaluation = self._symbols(pinned)
+            self.evaluation = self._rows(graph) if rows else self._symbols(pinned)
         else:
             self.evaluation = self._numbers(at, needed)
 
@@ -91,15 +92,11 @@ class Request:
         free: dict[str, Any] = {}
         for row, value in graph.given.items():
             known[row] = value
-        sizes: dict[str, int] = {}
-        for row, value in known.items():
-            check_fit(value, graph.shape(row), graph.names[row], sizes)
         for key, value in at.items():
             name = naming.spelling(key) if isinstance(key, str) else key
-            tensor = name in leaves and leaves[name] in graph.shapes
+            first = graph.copies.get(name, (name,))[0]
+            tensor = first in leaves and leaves[first] in graph.shapes
             given = array(value, f"the value of {name!r}") if tensor else number(value, name)
-            if name in leaves and graph.has_tensors:
-                check_fit(given, graph.shape(leaves[name]), name, sizes)
             if name in leaves:
                 known[leaves[name]] = given
             elif name in wanted:
@@ -118,7 +115,11 @@ class Request:
                     f"{listing([*leaves, *wanted])})"
                 )
         self._check_missing(known, free, wanted, needed, {} if bare else leaves)
-        if not graph.has_tensors:
+        sizes: dict[str, int] = {}
+        if graph.has_tensors:
+            for row, value in known.items():
+                check_fit(value, graph.shape(row), graph.names[row], sizes)
+        else:
             self.shape = _point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
         return Evaluation(graph, Numbers(sizes), known, free)
 
@@ -182,6 +183,18 @@ class Request:
         values = array(value, what)
         check_fit(values, shape, what, dict(getattr(algebra, "sizes", {})))
         return algebra.constant(values) if self.symbolic else values
+
+    def local_row(self, edge: Edge) -> Any:
+        """The row of an edge's local derivative: its Jacobian, if there are tensors about."""
+        evaluation = self.evaluation
+        shape = self.graph.shape(edge[0])
+        if not evaluation.is_tensor(edge[0]):
+            return evaluation.local(edge[0])[edge[1]]
+        evaluation.lead = shape
+        seed = self.identity(shape) if shape else evaluation.algebra.constant(1)
+        found = evaluation.pull(edge, seed)
+        evaluation.lead = ()
+        return found
 
     def symbol(self, name: str, shape: Shape) -> Any:
         """A symbol for an adjoint or tangent, made once."""

@@ -586,19 +586,24 @@ class Rows:
 
     def unary(self, row: int, letters: str, out: str, sizes: dict[str, Size]) -> int | None:
         """A sum, a transpose or a repetition: the row itself, or one contraction of what it was."""
-        if letters == out:
+        if letters == out and not self.is_diagonal(out):
             return row
         if self.is_diagonal(out):
-            return None
+            if not self.is_diagonal(letters):
+                return None
+            core = "".join(x for x in dict.fromkeys(out) if x in letters)  # diag(diag(A))
+            inner = self.contraction([row], [letters], core, sizes)
+            return self.contraction([inner], [core], out, sizes)
         gone = [letter for letter in letters if letter not in out]
         fresh = [letter for letter in out if letter not in letters]
         if gone and fresh and not self.is_diagonal(letters):  # a sum that is repeated
             total = "".join(letter for letter in letters if letter in out)
             summed = self.contraction([row], [letters], total, sizes)
             return self.contraction([summed], [total], out, sizes)
-        inner = self.inside(row, "contract")
+        source = self.inside(row, "contract")
         plain = not self.is_diagonal(letters)
-        if not inner or (gone and fresh) or (len(inner) > 1 and plain and (gone or fresh)):
+        several = len(source) > 1
+        if not source or (gone and fresh) or (several and plain and (gone or fresh)):
             return None
         below, middle = split_spec(self.graph.settings(row)["spec"])
         if self.is_diagonal(middle) or any(map(self.is_diagonal, below)):
@@ -612,7 +617,8 @@ class Rows:
             return None  # diag(A @ B) is easier to read than a sum over an element-wise product
         place.update(zip(hidden, unused_letters([letters, out], len(hidden)), strict=True))
         table = str.maketrans(place)
-        return self.contraction(list(inner), [word.translate(table) for word in below], out, sizes)
+        words = [word.translate(table) for word in below]
+        return self.contraction(list(source), words, out, sizes)
 
 
 EXACT: dict[str, Callable[..., Any]] = {

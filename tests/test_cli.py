@@ -391,8 +391,8 @@ def test_bad_files(run, file, content, tmp_path):
 
 
 def test_nothing_to_derive(run, file):
-    code, _, told = run("show", file(""))
-    assert code == 2 and "declares nothing" in told
+    code, _, told = run("derive", file(""))
+    assert code == 2 and told.startswith("graphc: ")
 
 
 def test_a_value_that_does_not_exist(run, file):

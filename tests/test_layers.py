@@ -237,7 +237,18 @@ def test_indices_as_in_numpy():
         np.testing.assert_array_equal(graph.reverse({"y": seed}, {"x": x})["x"], wanted)
 
 
-@pytest.mark.parametrize("index", [([0], [1]), (..., 0, ...), ([0, 1], slice(None), 0), "a", 1.0])
+@pytest.mark.parametrize(
+    "index",
+    [
+        ([0], [1]),
+        (..., 0, ...),
+        ([0, 1], slice(None), 0),
+        "a",
+        1.0,
+        slice(None, None, 0),
+        slice(0.5),
+    ],
+)
 def test_indices_that_are_refused(index):
     value = gc.Graph().input("x", shape=(2, 3, 4))
     with pytest.raises(gc.GraphcError, match=r"^x\["):

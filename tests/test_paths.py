@@ -222,7 +222,7 @@ def test_bare_edges_grow_linearly():
 
     seconds(100)
     short = min(seconds(500) for _ in range(3))
-    assert seconds(4_000) / short < 20
+    assert min(seconds(4_000) for _ in range(3)) / short < 20
 
 
 def test_memory_per_operation():

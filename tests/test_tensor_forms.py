@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import mpmath
@@ -312,3 +313,98 @@ def test_a_gate_keeps_what_is_infinite_out() -> None:
     with np.errstate(all="ignore"):
         again = slopes.values({"x": np.array([0.0, 1.0, 2.0])})[name]
     np.testing.assert_array_equal(np.asarray(again, float), [0, 1, 0.5])
+
+
+UNARY = [
+    "sigmoid({0})",
+    "tanh({0})",
+    "exp(0.1*{0})",
+    "({0})**2",
+    "-{0}",
+    "relu({0})",
+    "2*{0}",
+    "{0}/3",
+    "softmax({0})",
+    "0*{0}+1",
+    "log_softmax({0})",
+    "where({0}>0.5,{0},0)",
+]
+CHOICES = {  # kind of the result, the formula, kinds of its operands
+    "matrix @ vector": ("v", ("{0} @ {1}", "{1} @ {0}"), "mv"),
+    "matrix @ matrix": ("m", ("{0} @ {1}.T", "{0} @ {1}", "{0}.T @ {1}"), "mm"),
+    "outer": ("m", ("outer({0}, {1})",), "vv"),
+    "inner": ("s", ("{0} @ {1}",), "vv"),
+    "scalar": (
+        "s",
+        (
+            *("sum({0})", "norm({0})", "trace({0})", "mean({0})", "logsumexp({0})", "max({0})"),
+            *("{0}[0, 1]", "logdet({0} @ {0}.T + E)", "det({0} @ {0}.T + E)"),
+        ),
+        "m",
+    ),
+    "elements": ("m", ("{0}*{1}", "{0} + {1}", "{0} - {1}", "{0}/(1 + {1}**2)"), "mm"),
+    "rows": ("m", ("{0}*{1}", "{0} + {1}", "{1} - {0}"), "mv"),
+    "multiple": ("m", ("{1}*{0}", "{0}/(1 + {1}**2)"), "ms"),
+    "reduced": (
+        "v",
+        (
+            *("sum({0}, axis=0)", "sum({0}, axis=1)", "diag({0})", "{0}[1]", "{0}[:, 2]"),
+            *("logsumexp({0}, axis=1)", "norm({0}, axis=0)", "max({0}, axis=1)"),
+            "mean({0}, axis=1)",
+        ),
+        "m",
+    ),
+    "matrix": (
+        "m",
+        ("inv({0} @ {0}.T + E)", "{0}.T", "{0} - mean({0}, axis=1, keepdims=True)", "diag({0}[0])"),
+        "m",
+    ),
+    "number": ("s", ("{0}*{0}/2 + 1/(1 + {0}**2)",), "s"),
+    "vector": ("v", UNARY, "v"),
+    "every element": ("m", UNARY, "m"),
+}
+
+
+def random_graph(seed: int) -> tuple[gc.Graph, list[str]]:
+    """A graph of vectors, matrices and scalars, and the names of those that are not scalars."""
+    rng = random.Random(seed)
+    known = {"v": ["x", "y"], "m": ["A", "B"], "s": ["c"]}
+    lines, arrays = ["input x[3] y[3] A[3,3] B[3,3] E[3,3] c"], []
+    for number in range(rng.randint(3, 7)):
+        kind, formulas, operands = CHOICES[rng.choice(list(CHOICES))]
+        name = f"n{number}"
+        chosen = [rng.choice(known[operand]) for operand in operands]
+        lines.append(f"{name} = {rng.choice(formulas).format(*chosen)}")
+        known[kind].append(name)
+        arrays += [name] * (kind != "s")
+    last = [name for names in known.values() for name in names if name.startswith("n")]
+    lines.append(f"f = {' + '.join(f'sum({name})' for name in last[-3:])}")
+    return gc.parse("\n".join(lines)), arrays
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_printed_derivatives_of_random_graphs(seed: int) -> None:
+    """Gradients and Jacobians in symbols, evaluated by NumPy, are those computed with numbers."""
+    g, arrays = random_graph(seed)
+    rng = np.random.default_rng(seed)
+    at = {name: rng.uniform(0.2, 1.3, g[name].shape) for name in g.input_names}
+    at |= {"E": 4 * np.eye(3), "c": float(at["c"])}
+    values = g.values(at)
+
+    def same(symbolic: object, wanted: object) -> None:
+        found = np.asarray(evaluate(str(symbolic), values), dtype=float)
+        wanted = np.asarray(wanted, dtype=float)
+        assert found.shape == wanted.shape, symbolic
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10, err_msg=str(symbolic))
+        assert symbolic.latex()
+
+    symbolic = g.reverse("f")
+    for name, gradient in g.reverse("f", at).items():
+        if name in g.input_names:
+            same(symbolic[name], gradient)
+    for node in arrays[-2:]:
+        for name in ("x", "A", "c"):
+            if g.count_paths(name, node):
+                jacobian = g.derivative(node, name, at)
+                for mode in ("reverse", "forward"):
+                    same(g.derivative(node, name, mode=mode), jacobian)

@@ -829,7 +829,7 @@ def test_a_constant_is_a_returned_value():
 def test_constants_are_checked():
     with pytest.raises(gc.GraphcError, match=r"use g.node\(name, number\)"):
         gc.const(3, "c")
-    with pytest.raises(gc.GraphcError, match="'x' is not a number"):
+    with pytest.raises(gc.GraphcError, match="'x' is not declared as a number"):
         gc.graph(lambda x: gc.const("x + 1"))
     with pytest.raises(gc.GraphcError, match="takes a number, not the value 'x'"):
         gc.graph(lambda x: gc.const(x))

@@ -193,7 +193,10 @@ def _columns(question: Question) -> tuple[str, ...]:
 
 
 def _cells(question: Question, value: Any, reached: bool, notation: Notation) -> tuple[str, ...]:
-    exact = notation.math(notation.expression(readable(question, value))) if reached else NO_PATH
+    shown = readable(question, value)
+    if getattr(shown, "ndim", 0):
+        shown = value_text(shown)  # on one line
+    exact = notation.math(notation.expression(shown)) if reached else NO_PATH
     return (exact,) if question.at is None else (exact, decimal(value))
 
 
@@ -237,7 +240,7 @@ def _result(question: Question, value: Any) -> str:
 def readable(question: Question, value: Any) -> Any:
     """The exact number if it is short enough to be read, else its digits."""
     long = question.at is not None and len(str(value)) > READABLE
-    return value.evalf(30) if long else value
+    return value.evalf(30) if long and hasattr(value, "evalf") else value
 
 
 def derivatives_data(question: Question, found: Iterable[Answer]) -> dict[str, Any]:
@@ -279,11 +282,11 @@ def number(value: Any) -> dict[str, Any]:
 
 def as_float(value: Any) -> float | None:
     """The nearest float; None for symbols and for what no float can hold."""
-    if getattr(value, "free_symbols", None):
+    if getattr(value, "free_symbols", None) or getattr(value, "shape", ()):
         return None
     try:
         return float(value)
-    except OverflowError:
+    except (OverflowError, TypeError):
         return None
 
 

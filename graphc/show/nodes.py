@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..evaluation import Evaluation
 from ..formula import Style, as_text, expression_text
-from ..rules import Rows
+from ..request import Request
 from ..structure import Structure
 from . import latex
 from .notation import LATEX, TEXT, Notation
@@ -20,11 +19,12 @@ def local_derivatives(
     graph: Structure, style: Style = as_text
 ) -> Iterator[tuple[str, str, str | None]]:
     """(source, target, partial as a formula) of each edge; None where no derivative passes."""
-    copy = graph.duplicate()
-    evaluation = Evaluation(copy, Rows(copy), {row: row for row in range(len(copy.ops))}, {})
+    request = Request(graph, at=None, rows=True)
+    copy = request.graph
     for node in graph.nodes():
+        passes = graph.formula(node).passes
         for edge, source in enumerate(graph.formula(node).sources):
-            row = evaluation.local(node)[edge]
+            row = request.local_row((node, edge)) if passes[edge] else None
             local = None if row is None else expression_text(copy, row, style)
             yield graph.names[source], graph.names[node], local
 
