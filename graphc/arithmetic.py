@@ -92,13 +92,14 @@ FLOAT_ARITHMETIC: dict[str, Callable[..., Any]] = {
 class Numbers:
     """The algebra of numbers."""
 
-    def constant(self, value: Any) -> Any:
-        if type(value) in (int, Fraction, float) or getattr(value, "dtype", None) == object:
-            return value
-        return from_user(value)
-
     def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
         self.sizes = sizes or {}  # the named sizes at this point
+
+    def constant(self, value: Any) -> Any:
+        if type(value) in (int, Fraction, float):
+            return value
+        exact_array = isinstance(value, np.ndarray) and value.dtype.hasobject
+        return value if exact_array else from_user(value)
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""

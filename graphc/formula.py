@@ -298,7 +298,7 @@ def index_text(index: Any) -> str:
 def number_text(value: Any) -> Piece:
     """A number that reads back as the same number."""
     if isinstance(value, float):
-        return repr(value), ATOM if value >= 0 else 3
+        return repr(float(value)), ATOM if value >= 0 else 3
     if isinstance(value, Fraction) and value.denominator != 1:
         decimal = _decimal(abs(value))
         if decimal:
