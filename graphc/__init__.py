@@ -38,7 +38,7 @@ _COMPOSED = (
     *("softmax_cross_entropy", "einsum", "dot", "outer", "transpose", "trace", "diag", "det"),
     *("logdet", "inv", "solve", "reshape", "concat", "stack", "take", "onehot", "pad", "zeros"),
     *("ones", "conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
-    "matmul",
+    *("matmul", "eye", "full", "broadcast_to"),
 )
 _PUBLIC.update({name: ("layers", name) for name in _COMPOSED})
 _PUBLIC.update({name: ("functions", name) for name in _FUNCTIONS})

@@ -72,14 +72,10 @@ _INTERNAL = {
     "ratio_or_0": "write the operator /",
 }
 # composed functions whose arguments from this place on are not values but sizes, indices, ...
-_PLAIN_FROM = {
-    "reshape": 1,
-    "transpose": 1,
-    "take": 1,
-    "pad": 1,
-    "maxpool": 1,
-    "avgpool": 1,
-} | dict.fromkeys(("onehot", "zeros", "ones"), 0)
+_PLAIN_FROM = dict.fromkeys(
+    ("reshape", "transpose", "take", "pad", "maxpool", "avgpool", "broadcast_to"), 1
+) | dict.fromkeys(("onehot", "zeros", "ones", "eye"), 0)
+_PLAIN_FIRST = ("full",)  # and these have their shape in front
 
 
 class Unknown(Mistake):
@@ -240,16 +236,22 @@ class Builder:
             plain = function in COMPOSED and key != "kink"
             settings[key] = self.plain(keyword.value) if plain else self.setting(key, keyword.value)
         if function in COMPOSED:
-            arguments = self.arguments(tree, _PLAIN_FROM.get(function, len(tree.args)))
+            arguments = self.arguments(
+                tree, _PLAIN_FROM.get(function, len(tree.args)), function in _PLAIN_FIRST
+            )
+            if function in ("zeros", "ones") and any(isinstance(n, str) for n in flat(arguments)):
+                number = Value(self.graph, self.graph.constant(int(function == "ones")))
+                function, arguments = "full", [*arguments, number]  # the size is known at a point
             return self.composed(tree, function, arguments, settings)
         operands = self.arguments(tree, len(tree.args))
         return self.apply(tree, self.function(tree, function), operands, settings)
 
-    def arguments(self, tree: ast.Call, plain_from: int) -> list[Any]:
+    def arguments(self, tree: ast.Call, plain_from: int, plain_first: bool = False) -> list[Any]:
         """The arguments of a call; a family counts as its members, a list of values is a list."""
         found: list[Any] = []
         for place, argument in enumerate(tree.args):
-            if place >= plain_from or isinstance(getattr(argument, "value", None), str):
+            plain = place >= plain_from or (plain_first and place == 0)
+            if plain or isinstance(getattr(argument, "value", None), str):
                 found.append(self.plain(argument))
             elif isinstance(argument, (ast.List, ast.Tuple)) and not self.is_numbers(argument):
                 found.append([self.build(part) for part in argument.elts])
@@ -327,6 +329,12 @@ class Builder:
         if number is None:
             raise self.wrong(tree, f"kink= takes a number or one of {listing(KINK_WORDS)}")
         return number
+
+
+def flat(arguments: list[Any]) -> Iterator[Any]:
+    """The arguments, with the members of tuples in their place."""
+    for argument in arguments:
+        yield from argument if isinstance(argument, (tuple, list)) else (argument,)
 
 
 # Rational numbers: literals, exponents, indices.

@@ -18,12 +18,15 @@ from .errors import GraphcError
 from .formula import expression_text
 from .functions import COMPOSED, log, maximum, minimum
 from .given import array_from_user
-from .shapes import LETTERS, axes_of, axis_of, checked_shape, concrete, shape_text
+from .shapes import LETTERS, axes_of, axis_of, broadcast, checked_shape, concrete, shape_text
 from .structure import Structure
 from .value import Value, is_traced
 
 # contractions that print as they were written
-NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum", "reshape"}
+NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "sum", "reshape"} | {
+    "broadcast_to",
+    "full",
+}
 LONGEST_LABEL = 40
 Layer = Callable[..., Any]
 
@@ -448,6 +451,35 @@ def softmax_cross_entropy(z: Value, y: Value) -> Value:
 
 
 @layer()
+def broadcast_to(x: Value, shape: Any) -> Value:
+    """The array repeated to a shape, by NumPy's rule."""
+    wanted = checked_shape(tuple(_flat([shape])))
+    if broadcast([x.shape, wanted], "broadcast_to", [_name(x), "the shape"]) != wanted:
+        raise GraphcError(
+            f"broadcast_to: {_name(x)} is {shape_text(x.shape)}, which does not fit "
+            f"{shape_text(wanted)}"
+        )
+    letters = LETTERS[: len(wanted)]
+    ones, source, sizes = iter(LETTERS[len(wanted) :]), "", {}
+    for axis in range(-len(wanted), 0):
+        here = x.shape[axis] if len(x.shape) >= -axis else None
+        if here == wanted[axis]:
+            source += letters[axis]
+        else:
+            source += "" if here is None else next(ones)
+            sizes[letters[axis]] = wanted[axis]
+    return contract(f"{source}->{letters}", x, **sizes)
+
+
+@layer(first=1)
+def full(shape: Any, x: Value) -> Value:
+    """An array of this shape that holds one value everywhere."""
+    if x.shape:
+        raise GraphcError(f"full: {_name(x)} is {shape_text(x.shape)}; give one number")
+    return COMPOSED["broadcast_to"](x, shape)  # type: ignore[no-any-return]
+
+
+@layer()
 def reshape(x: Value, shape: Any) -> Value:
     """The same elements in another shape; one size may be -1."""
     wanted = tuple(_flat([shape]))
@@ -840,6 +872,13 @@ def ones(shape: Any) -> Any:
     return np.ones(concrete(checked_shape(shape), "ones"), dtype=int).astype(object)
 
 
-COMPOSED.update({"onehot": onehot, "zeros": zeros, "ones": ones})
+def eye(n: int) -> Any:
+    """The identity matrix."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise GraphcError(f"eye(n): n={n!r} must be a whole number")
+    return np.eye(n, dtype=int).astype(object)
+
+
+COMPOSED.update({"onehot": onehot, "zeros": zeros, "ones": ones, "eye": eye})
 
 COMPOSED["[]"] = element  # not a word, so that no text can call it

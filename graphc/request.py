@@ -47,6 +47,7 @@ class Request:
         rows: bool = False,
     ) -> None:
         self.graph = graph
+        self.pinned = None if pinned is None else set(pinned)
         self.declared = set(graph.names)  # the user's nodes; symbols may join them
         self._added: dict[str, int] = {}
         self.shape: tuple[int, ...] = ()
@@ -238,7 +239,7 @@ class Request:
         """A result as users get it; what is not finite is told."""
         if self.symbolic:
             if isinstance(self.evaluation.algebra, Rows):
-                return Expression(self.graph, value, self.form == "inputs")
+                return Expression(self._shown(), value, self.form == "inputs")
             return value
         if type(value) is Masked:
             value = value.values
@@ -260,6 +261,14 @@ class Request:
                     stacklevel=5,
                 )
         return result
+
+    def _shown(self) -> Structure:
+        """The graph with the names that a formula may mention: those pinned, if any were."""
+        if self.pinned is None:
+            return self.graph
+        graph = self.graph.duplicate()
+        graph.names = {row: name for row, name in graph.names.items() if row in self.pinned}
+        return graph
 
     def _culprit(self) -> str:
         """The first node whose value or derivative is not finite, in words."""

@@ -67,6 +67,9 @@ CALLS = [
     ("onehot", ([2, 0], 3), {}, np.array([[0, 0, 1], [1, 0, 0]])),
     ("zeros", ((2, 3),), {}, np.zeros((2, 3))),
     ("ones", (3,), {}, np.ones(3)),
+    ("eye", (3,), {}, np.eye(3)),
+    ("full", ((2, 3), 1.5), {}, np.full((2, 3), 1.5)),
+    ("broadcast_to", (A[0], (2, 4)), {}, np.broadcast_to(A[0], (2, 4))),
     ("conv1d", (A[0], np.array([1.0, 2, 3])), {}, np.correlate(A[0], [1.0, 2, 3], "valid")),
     (
         "conv1d",

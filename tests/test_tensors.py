@@ -376,6 +376,11 @@ CASES = [
     Case("stack([x, z], axis=1)", Y, lambda x, z: np.stack([x, z], axis=1)),
     Case("pad(x, ((1, 0), (0, 2)))", X, lambda x: np.pad(x, ((1, 0), (0, 2)))),
     Case("pad(x, 1)", X, lambda x: np.pad(x, 1)),
+    Case(
+        "broadcast_to(x, (4, 2, 3)) @ eye(3) + full((3,), 2)",
+        X,
+        lambda x: np.broadcast_to(x, (4, 2, 3)) + 2,
+    ),
     Case("x*onehot(1, 3) + zeros((2, 3)) + 2*ones(3)", X, lambda x: x * onehot([1], 3)[0] + 2),
     # windows
     Case("conv1d(x, w)", {"x": (6,), "w": (3,)}, lambda x, w: bare(conv, x, w, [1], [0], [1])),
