@@ -21,6 +21,10 @@ CALLS: dict[Style, CallStyle] = {}  # how a style writes composed functions, if 
 
 def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
     """The right-hand side of a node's declaration."""
+    op = graph.ops[node]
+    if style is None and not graph.operands[node] and op not in LEAVES:
+        settings = graph.settings(node)  # a constant, whose name is not its formula
+        return value_text(settings["value"]) if op == "const" else settings.get("size", op)
     return _print(graph, node, graph.formula(node).rows, style or as_text)
 
 
@@ -354,9 +358,7 @@ def graph_text(graph: Structure) -> str:
                 run.append(name)
             continue
         close()
-        right = (
-            value_text(graph.settings(row)["value"]) if op == "const" else formula_text(graph, row)
-        )
+        right = formula_text(graph, row)
         lines.append(f"{name} = {right}")
     close()
     for (target, edge), row in graph.partials.items():

@@ -13,10 +13,14 @@ from .arrays import is_exact
 from .errors import GraphcError
 from .exact import WORKING, Exact, as_float
 
+MOST_BITS = 1 << 14  # of a number that a user gives
+
 
 def from_user(value: Any, what: str = "the value") -> Any:
     """A number, nested list or array that a user gave, as the algebra holds it."""
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        if value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
+            raise GraphcError(f"{what} has thousands of digits; give a shorter number or a float")
         return value
     module = type(value).__module__.partition(".")[0]
     if module == "sympy":

@@ -117,6 +117,10 @@ class Graph(Structure):
             row = declare_node(self, name, formula)
         else:
             row = self.lift(formula)
+            if self.is_condition(row):
+                raise GraphcError(
+                    f"node {name!r}: a comparison is a condition, not a number; use where(...)"
+                )
             if row in self.names:
                 row = self.operation("identity", (row,), {})
             self.bind(name, row)

@@ -28,6 +28,7 @@ NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "su
     "full",
 }
 LONGEST_LABEL = 40
+MOST_ELEMENTS = 1_000_000  # of a constant or an index array
 Layer = Callable[..., Any]
 
 
@@ -684,6 +685,7 @@ def window_index(what: str, size: int, width: int, stride: int, padding: int, di
             f"size {size}"
         )
     count = (size + 2 * padding - reach) // stride + 1
+    _small((count, width), what)
     starts = np.arange(count)[:, None] * stride - padding + np.arange(width)[None, :] * dilation
     return _nested(np.where((starts < 0) | (starts >= size), -1, starts))
 
@@ -859,23 +861,35 @@ def onehot(i: Any, n: int) -> Any:
         raise GraphcError(f"onehot(i, n): i={i!r} and n={n!r} must be whole numbers")
     if places.size and (places.min() < 0 or places.max() >= n):
         raise GraphcError(f"onehot: the index {i} is out of range for size {n}")
-    return np.eye(n, dtype=int)[places].astype(object)
+    _small((*places.shape, n), "onehot")
+    return (np.arange(n) == places[..., None]).astype(int).astype(object)
 
 
 def zeros(shape: Any) -> Any:
     """An array of zeros."""
-    return np.zeros(concrete(checked_shape(shape), "zeros"), dtype=int).astype(object)
+    return np.zeros(_small(shape, "zeros"), dtype=int).astype(object)
 
 
 def ones(shape: Any) -> Any:
     """An array of ones."""
-    return np.ones(concrete(checked_shape(shape), "ones"), dtype=int).astype(object)
+    return np.ones(_small(shape, "ones"), dtype=int).astype(object)
+
+
+def _small(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape of known sizes that may be held as a constant."""
+    sizes = concrete(checked_shape(shape), name)
+    if math.prod(sizes) > MOST_ELEMENTS:
+        raise GraphcError(
+            f"{name}: {shape_text(sizes)} has over {MOST_ELEMENTS} elements; use a smaller shape"
+        )
+    return sizes
 
 
 def eye(n: int) -> Any:
     """The identity matrix."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise GraphcError(f"eye(n): n={n!r} must be a whole number")
+    _small((n, n), "eye")
     return np.eye(n, dtype=int).astype(object)
 
 

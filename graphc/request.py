@@ -22,7 +22,7 @@ from .formula import Expression, formula_text
 from .given import array_from_user, from_user
 from .rules import Rows
 from .shapes import LETTERS, Shape, check_fit, shape_text
-from .structure import Structure
+from .structure import Structure, checked_number
 from .value import Value
 
 FORMS = ("nodes", "inputs", "steps")
@@ -98,10 +98,10 @@ class Request:
             first = graph.copies.get(name, (name,))[0]
             tensor = first in leaves and leaves[first] in graph.shapes
             given = array(value, f"the value of {name!r}") if tensor else number(value, name)
-            if name in leaves:
-                known[leaves[name]] = given
-            elif name in wanted:
+            if name in wanted:  # a symbol of a local derivative may be called like a node
                 free[name] = given
+            elif name in leaves:
+                known[leaves[name]] = given
             elif name in graph.copies:
                 shared = [copy for copy in graph.copies[name] if copy not in at]
                 known.update((leaves[copy], given) for copy in shared)
@@ -161,7 +161,7 @@ class Request:
                     )
             return Evaluation(scratch, self.evaluation.algebra, {}, free).value(root)
         if self.symbolic:
-            return self.evaluation.algebra.constant(value)
+            return self.evaluation.algebra.constant(checked_number(value))
         number = from_user(value, what)
         self.shape = np.broadcast_shapes(self.shape, np.shape(number))
         return number

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from . import names as naming
-from .errors import GraphcError, listing, nearest
+from .errors import GraphcError, listing, nearest, visible
 from .functions import COMPOSED, FUNCTIONS, lookup
 from .operations import OPERATIONS
 from .shapes import Shape, broadcast
@@ -199,7 +199,7 @@ class Structure:
             row = self.rows.get(naming.spelling(name))
         if row is None:
             hint = nearest(name, self.rows) or f" (nodes: {listing(self.rows)})"
-            raise GraphcError(f"there is no node {name!r}{hint}")
+            raise GraphcError(f"there is no node {visible(name)}{hint}")
         return row
 
     def label(self, row: int) -> str:
