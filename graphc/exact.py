@@ -21,9 +21,6 @@ from .errors import GraphcError
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
 KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
-FACTORED_OPERATIONS = 120  # an expanded expression with more is not worth factoring,
-FACTORED_TERMS = 20  # nor one with more terms
-FACTORED_NUMBER = 10**9  # or larger coefficients
 DIGITS = 30
 ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
@@ -209,33 +206,25 @@ def _shown(value: Exact) -> Any:
     return as_expression(value.digits) if shown is None else shown
 
 
-def _quick_to_factor(expression: Any) -> bool:
-    """Whether factoring takes well under a second: few terms with small numbers in them."""
-    terms = expression.args if expression.is_Add else (expression,)
-    if len(terms) > FACTORED_TERMS or operations(expression) > FACTORED_OPERATIONS:
-        return False
-    numbers = (number for term in terms for number in term.as_coeff_Mul()[0].as_numer_denom())
-    return all(abs(number) < FACTORED_NUMBER for number in numbers)
-
-
 @lru_cache(maxsize=4096)
 def _canonical(expression: Any) -> Any:
     """One form for equal sums of products, whichever way they came about; None if it is large.
 
-    Expanded if that is small, else factored: both depend on the value only, not on the path to it.
+    Expanded if that is small. A product of small factors, as the chain rule gives it along a single
+    path, stays a product; factoring a sum again could take forever.
     """
     import sympy
 
     if operations(expression) > KEPT_OPERATIONS:
         return None
+    hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
     if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
         expanded = sympy.cancel(expression)
     else:
-        hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
         expanded = sympy.expand(expression, **hints)
     if operations(expanded) <= SHOWN_OPERATIONS:
         return expanded
-    if not _quick_to_factor(expanded):
-        return None
-    factored = sympy.factor(expanded)
-    return factored if operations(factored) <= SHOWN_OPERATIONS else None
+    product = expression.is_Mul and operations(expression) <= SHOWN_OPERATIONS
+    if product and all(sympy.expand(f, **hints) == f for f in expression.args):
+        return expression
+    return None
