@@ -20,7 +20,8 @@ from .arrays import elements
 from .errors import GraphcError
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
-KEPT_OPERATIONS = 48  # an intermediate value with more is carried as a 50-digit number
+KEPT_OPERATIONS = 30  # an intermediate value with more is carried as a 50-digit number
+CANCELLED_OPERATIONS = 14  # cancelling common factors in more of them can take minutes
 DIGITS = 30
 ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
@@ -218,7 +219,8 @@ def _canonical(expression: Any) -> Any:
     if operations(expression) > KEPT_OPERATIONS:
         return None
     hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
-    if any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow)):
+    quotient = any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow))
+    if quotient and operations(expression) <= CANCELLED_OPERATIONS:
         expanded = sympy.cancel(expression)
     else:
         expanded = sympy.expand(expression, **hints)
