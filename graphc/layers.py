@@ -477,7 +477,8 @@ def full(shape: Any, x: Value) -> Value:
     """An array of this shape that holds one value everywhere."""
     if x.shape:
         raise GraphcError(f"full: {_name(x)} is {shape_text(x.shape)}; give one number")
-    return COMPOSED["broadcast_to"](x, shape)  # type: ignore[no-any-return]
+    value: Value = broadcast_to(x, shape)
+    return value
 
 
 @layer()
