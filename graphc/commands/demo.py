@@ -1,0 +1,19 @@
+"""graphc demo: a tour on a graph of ten nodes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..show.demo import tour
+from ..show.tables import print_page
+
+
+def register(commands: Any) -> None:
+    """Adds the command."""
+    demo = commands.add_parser("demo", help="a tour on a graph of ten nodes", allow_abbrev=False)
+    demo.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    print_page(tour())
