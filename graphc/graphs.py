@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from .expressions import constant, declare_node, declare_partial, expression
 from .formula import Expression, formula_text, graph_text
 from .language import read
 from .names import spelling
-from .shapes import checked_shape
+from .shapes import checked_shape, shape_text
 from .structure import Structure
 from .value import Value
 
@@ -42,6 +43,18 @@ class Node:
     def shape(self) -> tuple[int | str, ...]:
         """The shape; a size that is known only at a point is a name."""
         return self.graph.shape(self.row)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        shape = self.shape
+        unknown = [size for size in shape if isinstance(size, str)]
+        if unknown:
+            raise GraphcError(
+                f"the number of elements of {self.name!r} is not known: its shape is "
+                f"{shape_text(shape)}; declare {unknown[0]} as a number"
+            )
+        return prod(size for size in shape if isinstance(size, int))
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -104,11 +117,14 @@ class Graph(Structure):
 
     def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
         shape = checked_shape(shape)
+        given: Any = None if value is None else request.given(value, shape, name)
+        if isinstance(value, (list, tuple)):
+            shape = shape or given.shape  # a list says its own shape; an array may be points
         row = self.bind(name, self.append(kind))
         if shape:
             self.shapes[row] = shape
-        if value is not None:
-            self.given[row] = request.given(value, shape, name)
+        if given is not None:
+            self.given[row] = given
         return Value(self, row)
 
     def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:

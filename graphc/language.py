@@ -405,7 +405,7 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
     count = 0
     for member in statement.members:
-        shape: Shape = ()
+        shape: Shape = getattr(value, "shape", ()) if member.index is None else ()
         if member.index is not None and not _is_family(member.index, env):
             shape = _shape(member.index, env)
             member = Member(member.name, None, member.column)

@@ -336,11 +336,12 @@ def free_symbols(graph: Structure) -> list[str]:
 
 
 def given(value: Any, shape: Shape, name: str) -> Any:
-    """A value that came with the declaration, checked against the shape."""
-    if not shape:
+    """A value that came with the declaration, checked against the shape if there is one."""
+    if not shape and not isinstance(value, (list, tuple)):
         return number(value, name)
     values = array(value, f"the value of {name!r}")
-    check_fit(values, shape, name)
+    if shape:
+        check_fit(values, shape, name)
     return values
 
 

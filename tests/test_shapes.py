@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from sympy import Rational
 
 import graphc as gc
 
@@ -167,6 +168,31 @@ def test_a_given_value_is_checked_where_it_is_declared():
         gc.parse("param w[2] = [1, 2, 3]\ny = sum(w)")
     with pytest.raises(gc.GraphcError, match=r"\(2,\).*\(3,\)"):
         gc.Graph().param("w", shape=(2,), value=[1, 2, 3])
+
+
+def test_a_list_says_its_own_shape():
+    def layer(x=(1, 2), *, W=((1, -1), (2, "1/3"))):
+        h = W @ x
+        return h
+
+    written = gc.parse("input x = [1, 2]\nparam W = [[1, -1], [2, 1/3]]\nh = W @ x")
+    by_hand = gc.Graph()
+    x, W = by_hand.input("x", value=[1, 2]), by_hand.param("W", value=[[1, -1], [2, "1/3"]])
+    by_hand.node("h", W @ x)
+    for graph in (written, by_hand, gc.graph(layer)):
+        assert graph["W"].shape == (2, 2)
+        assert graph["W"].size == 4
+        assert graph.values({})["h"].tolist() == [-1, Rational(8, 3)]
+        assert gc.parse(graph.to_text()).to_text() == graph.to_text()
+    with pytest.raises(gc.GraphcError, match=r"'x1' was declared \(\).*\(2,\)"):
+        gc.parse("input x[1..2] = [1, 2]\ny = x1 + x2")
+
+
+def test_the_size_of_a_node_that_only_a_point_knows_is_refused():
+    graph = gc.parse("input X[n, 3]\ny = sum(X)")
+    assert graph["y"].size == 1
+    with pytest.raises(gc.GraphcError, match=r"'X'.*\(n, 3\).*n"):
+        _ = graph["X"].size
 
 
 def test_a_scalar_of_a_tensor_graph_takes_no_array():
