@@ -40,7 +40,7 @@ from .exact import (
     sign_of,
 )
 from .functions import FUNCTIONS, Function
-from .given import from_user
+from .given import array_from_user, from_user
 from .operations import OPERATIONS
 from .rules import formula
 from .shapes import LETTERS, resolve
@@ -462,7 +462,9 @@ def evaluate(record: Function, operands: tuple[Any, ...], attributes: dict[str, 
     """A function of the table on plain numbers."""
     arranged, settings = record.arrange(operands, attributes)
     numbers = [
-        v if isinstance(v, (bool, np.bool_)) else from_user(v, f"an argument of {record.name}")
+        v
+        if isinstance(v, (bool, np.bool_))
+        else array_from_user(v, f"an argument of {record.name}")
         for v in arranged
     ]
     return present(NUMBERS.apply(record.name, numbers, settings))

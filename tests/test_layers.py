@@ -269,3 +269,15 @@ e = mean(stack([d, d])) + var(concat([d, d]), axis=-1)
 output e
 """
     assert gc.parse(text).to_text() == text
+
+
+def test_functions_of_the_table_keep_lists_exact():
+    assert gc.sign([Fraction(-1, 3), 0, 2]).tolist() == [-1, 0, 1]
+    assert gc.clip([3, -4, 12], -5, 5).tolist() == [3, -4, 5]
+    halves = gc.sigmoid([[0, 0]])
+    assert halves.dtype == object
+    assert halves.tolist() == [[Fraction(1, 2)] * 2]
+    assert gc.relu(halves).tolist() == halves.tolist()  # a result may be an argument
+    assert gc.relu(np.array([1, -2])).dtype == float
+    with pytest.raises(gc.GraphcError, match="an argument of relu"):
+        gc.relu(["a", "b"])
