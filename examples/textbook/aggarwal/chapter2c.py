@@ -1,0 +1,83 @@
+"""Aggarwal, chapter 2: steepest descent and gradient checking."""
+
+from sympy import Rational
+from workbook import exercise, iterate, pick, verdict
+
+import graphc as gc
+
+
+@exercise("aggarwal-2.6")
+def flat_inside_and_steep_outside():
+    g = gc.parse("input x y alpha\nL = x**2 + y**10")
+    step = g.differentiate("L", ["x", "y"])
+    step.node("x_next", "x - alpha*x_bar")
+    step.node("y_next", "y - alpha*y_bar")
+    step.node("alpha_next", "alpha")
+    yield step
+
+    def after(steps, **start):
+        states = iterate(step, start, max(steps))
+        return [pick(states[k - 1], "x y") for k in steps]
+
+    yield after([1, 2, 10, 100, 1000], x=0.5, y=0.5, alpha=0.01)
+    yield after([1, 2], x=2, y=2, alpha="1/100")
+    yield after([1, 10, 1000], x=2.0, y=2.0, alpha=0.0001)
+    y = 2
+    yield 2 * y / g.derivative("L", "y", {"x": 0, "y": y, "alpha": 0})  # then y_1 = -y_0
+
+
+ratio = gc.parse("input exact measured\nrho = abs(exact - measured)/abs(exact + measured)")
+
+
+def rho(exact, measured):
+    """The book's relative error of a measured derivative, eq. 2.32."""
+    return ratio.values({"exact": exact, "measured": measured})["rho"]
+
+
+def differences(f, w, eps):
+    """The forward and the central difference of f at w."""
+    return (f(w + eps) - f(w)) / eps, (f(w + eps) - f(w - eps)) / (2 * eps)
+
+
+@exercise("aggarwal-2.6.3-smooth")
+def checking_a_smooth_loss():
+    g = gc.parse("""
+        input x = [2, 1, 2]
+        param w00 = 2
+        h1 = [[0, -2, 0], [-1, 5, -1], [0, 3, -2]] @ x + w00*x[0]*[1, 0, 0]
+        L = -log(sigmoid(dot([-1, 1, -3], relu(h1))))
+        """)
+    yield g
+    slope = g.derivative("L", "w00", at={})
+    yield slope
+
+    def loss(w):
+        return g.values({"w00": w})["L"]
+
+    steps = [Rational(1, 10**digits) for digits in (2, 4, 6)]
+    yield [[rho(slope, measured) for measured in differences(loss, 2, eps)] for eps in steps]
+
+
+@exercise("aggarwal-2.6.3-kink")
+def checking_across_a_kink():
+    g = gc.parse("input w\nf = relu(w)")
+    yield g
+    for w in (Rational(1, 4), Rational(-1, 4)):
+        slope = g.derivative("f", "w", {"w": w})
+        measured = differences(lambda w: g.values({"w": w})["f"], w, 1)
+        yield [slope, *measured, *(rho(slope, m) for m in measured)]
+
+
+@exercise("aggarwal-2.6.3-edge")
+def edge_cases_of_the_ratio():
+    yield ratio
+
+    def refusal(exact, measured):
+        try:
+            return rho(exact, measured)
+        except gc.GraphcError as error:
+            return str(error)
+
+    yield verdict("undefined 0/0", "div(0, 0)" in refusal(0, 0))
+    yield [rho(k, 1) for k in (2, "1/2", 10)]
+    yield verdict("infinite", "div(2, 0)" in refusal(-1, 1))

@@ -1,0 +1,225 @@
+"""Aggarwal, chapter 4: descent, curvature and the ways to use it."""
+
+from sympy import Matrix, symbols
+from workbook import Erratum, exercise, iterate, pick, verdict
+
+import graphc as gc
+
+
+def newton(g, point):
+    """Where one Newton step on the only output leads."""
+    names = list(point)
+    slope = g.jacobian(None, names, point).T
+    return Matrix(list(point.values())) - g.hessian(None, names, point).LUsolve(slope)
+
+
+def flat(matrix):
+    return list(matrix)
+
+
+@exercise("aggarwal-4.3")
+def newton_on_a_parabola():
+    g = gc.parse("input x\nparam a b c\nf = a*x**2 + b*x + c")
+    yield g
+    slope, curvature = g.derivative("f", "x", form="inputs"), g.hessian("f", "x")
+    yield str((symbols("x", real=True) - slope / curvature).simplify())
+    at = {"x": 10, "a": -2, "b": 3, "c": 1}
+    yield at["x"] - g.derivative("f", "x", at) / g.hessian("f", "x", at)
+    yield verdict("maximum", g.hessian("f", "x", at) < 0)
+
+
+@exercise("aggarwal-4.4")
+def newton_uphill():
+    g = gc.parse("input x = 1\nf = (x*(x - 2))**2 + x**2")
+    yield g
+    slope, curvature = g.derivative("f", "x", at={}), g.hessian("f", "x", at={})
+    yield [slope, curvature]
+    there = 1 - slope / curvature
+    yield there
+    yield [g.values({"x": x})["f"] for x in (1, there, 0)]
+
+
+@exercise("aggarwal-4.6.1")
+def elliptical_bowl():
+    g = gc.parse("param w[2]\nJ = sum([1, 4]*w**2)")
+    yield g
+    at = {"w": [1, 1]}
+    slope, H = g.derivative("J", "w", at), g.hessian("J", "w", at)
+    yield [slope, H]
+    yield at["w"] - gc.solve(H, slope)
+    descent = g.differentiate("J", "w")
+    descent.node("w_next", "w - 1/5*w_bar")
+    yield [state["w"] for state in iterate(descent, at, 4)]
+
+
+@exercise("aggarwal-4.6.3")
+def newton_near_saddles():
+    f = gc.parse("input x\nf = x**3")
+    h = gc.parse("input x y\nh = x**3 + y**3")
+    g = gc.parse("input x y\ng = x**2 - y**2")
+    yield from (f, h, g)
+    x, iterates = 1, []
+    for _ in range(4):
+        x = x - f.derivative("f", "x", {"x": x}) / f.hessian("f", "x", {"x": x})
+        iterates.append(x)
+    yield iterates
+    yield verdict("singular Hessian", f.hessian("f", "x", {"x": 0}) == 0)
+    H = h.hessian("h", ["x", "y"], {"x": 0, "y": 0})
+    assert H.det() == 0
+    yield H
+    yield flat(newton(g, {"x": 3, "y": -2}))
+    descent = g.differentiate("g", ["x", "y"])
+    descent.node("x_next", "x - 1/10*x_bar")
+    descent.node("y_next", "y - 1/10*y_bar")
+    yield pick(iterate(descent, {"x": 1, "y": "1/100"}, 50)[-1], "x y")
+
+
+@exercise("aggarwal-4.3.5")
+def convex_bowl():
+    g = gc.parse("input x y\ng = x**2 + y**2 - 2*x - 2*y + 6")
+    yield g
+    x, y = newton(g, {"x": 5, "y": -3})
+    yield [x, y]
+    H = g.hessian("g", ["x", "y"])
+    eigenvalues = [value for value, times in H.eigenvals().items() for _ in range(times)]
+    yield [g.values({"x": x, "y": y})["g"], *eigenvalues]
+
+
+@exercise("aggarwal-4.7.1")
+def conjugate_gradients():
+    g = gc.parse("""
+        input w[2] q[2]
+        input a = 0
+        J = sum([1, 4]*(w + a*q)**2)       # the bowl, on a line through w in the direction q
+        """)
+    yield g
+
+    def gradient(w):
+        return g.derivative("J", "w", {"w": w, "q": [0, 0]})
+
+    def exact_step(w, q):
+        at = {"w": w, "q": q}
+        return -g.derivative("J", "a", at) / g.hessian("J", "a", at)
+
+    w0 = [1, 1]
+    H = g.hessian("J", "w", {"w": w0, "q": [0, 0]})
+    q0 = -gradient(w0)
+    w1 = w0 + exact_step(w0, q0) * q0
+    beta = (q0 @ H @ gradient(w1)) / (q0 @ H @ q0)
+    q1 = -gradient(w1) + beta * q0
+    w2 = w1 + exact_step(w1, q1) * q1
+    yield [exact_step(w0, q0), exact_step(w1, q1)]
+    yield beta
+    yield [q0, q1]
+    yield [w0, w1, w2]
+    yield q0 @ H @ q1
+    yield gradient([2, -1]) - gradient(w0)  # d = 1 from (1, 1) in the direction (1, -2)
+
+
+@exercise("aggarwal-4.7.2")
+def bfgs():
+    bowl = gc.parse("param w[2]\nJ = sum([1, 4]*w**2)")
+    update = gc.parse("""
+        input q[2] v[2]
+        input G = [[1, 0], [0, 1]]
+        E = eye(2) - outer(q, v)/dot(q, v)
+        G1 = E @ G @ E.T + outer(q, q)/dot(q, v)
+        secant = G1 @ v
+        """)
+    yield from (bowl, update)
+    slope = bowl.derivative("J", "w", {"w": [1, 1]})
+    q = -slope / 10
+    v = bowl.derivative("J", "w", {"w": 1 + q}) - slope
+    yield from pick(update.values({"q": q, "v": v}), "G1 secant")
+
+
+OPTIMISERS = {  # state besides w, where the slope is taken, and the update
+    "momentum": ("V", "w", "V_next = 9/10*V - 1/10*w_bar", "w_next = w + V_next"),
+    "nesterov": ("V", "w + 9/10*V", "V_next = 9/10*V - 1/10*w_bar", "w_next = w + V_next"),
+    "adagrad": ("A", "w", "A_next = A + w_bar**2", "w_next = w - 1/2*w_bar/sqrt(A_next)"),
+    "rmsprop": (
+        "A",
+        "w",
+        "A_next = 9/10*A + 1/10*w_bar**2",
+        "w_next = w - 1/10*w_bar/sqrt(A_next)",
+    ),
+    "adam": (
+        "A F t",
+        "w",
+        "t_next = t + 1",
+        "A_next = 999/1000*A + 1/1000*w_bar**2",
+        "F_next = 9/10*F + 1/10*w_bar",
+        "rate = 1/10*sqrt(1 - 0.999**t_next)/(1 - 0.9**t_next)",
+        "w_next = w - rate*F_next/sqrt(A_next)",
+    ),
+}
+
+
+@exercise("aggarwal-4.5")
+def five_optimisers():
+    for states, where, *update in OPTIMISERS.values():
+        names = states.split()
+        inputs = " ".join(name if name == "t" else f"{name}[2]" for name in names)
+        bowl = gc.parse(f"param w[2]\ninput {inputs}\nJ = sum([1, 4]*({where})**2)")
+        step = bowl.differentiate("J", "w")
+        for assignment in update:
+            step.node(*assignment.split(" = "))
+        start = {name: 0 if name == "t" else [0, 0] for name in names}
+        yield step
+        yield [state["w"] for state in iterate(step, {"w": [1, 1], **start}, 3)]
+
+
+@exercise("aggarwal-4.5.6")
+def clipping():
+    g = gc.parse("input g = [3, -4, 12]\nby_value = clip(g, -5, 5)\nby_norm = g*min(1, 6/norm(g))")
+    yield g
+    yield from pick(g.values({}), "by_value by_norm")
+
+
+@exercise("aggarwal-4.2")
+def badly_scaled_features():
+    g = gc.parse("""
+        input X = [[8, 8000], [17/2, 8400], [9, 9000]]
+        input y[3]
+        param w[2]
+        L = sum((X @ w - y)**2)
+        Z = (X - mean(X, axis=0))/sqrt(var(X, axis=0))
+        standard = sum((Z @ w - y)**2)
+        """)
+    yield g
+
+    def condition(H):
+        eigenvalues = [value.evalf(30) for value in Matrix(H).eigenvals(multiple=True)]
+        return max(eigenvalues) / min(eigenvalues)
+
+    at = {"w": [0, 0], "y": [0, 0, 0]}
+    H = g.hessian("L", "w", at)
+    yield H
+    yield condition(H)
+    yield condition(g.hessian("standard", "w", at))
+
+
+@exercise("aggarwal-4.3.2")
+def ten_sigmoids():
+    g = gc.parse("input h0 = 1/2\nfor k in 1..10:\n    h[k] = sigmoid(h[k-1])")
+    yield g
+    yield g.derivative("h10", "h0", at={})
+    yield g.derivative("h1", "h0", {"h0": 0}) ** 10  # a sigmoid is steepest at 0
+    first = gc.parse("change = 0.2/10**6").values({})["change"]
+    yield Erratum("sec. 4.3.1, change in the first layer", "2e-6", float(first))
+
+
+@exercise("aggarwal-4.4.2")
+def leaky_and_maxout():
+    leaky = gc.parse("input v = [-2, 3]\nparam alpha = 1/10\nl = leaky_relu(v, alpha)")
+    yield leaky
+    yield [leaky.values({})["l"], leaky.reverse({"l": [1, 1]}, at={})["v"]]
+    yield leaky.jacobian("l", "alpha", at={})
+    maxout = gc.parse("""
+        input x = [1, -2]
+        param w1 = [1, 1]
+        param w2 = [3, 1]
+        m = max(w1 @ x, w2 @ x)
+        """)
+    yield maxout
+    yield [[maxout.values({})["m"]], *pick(maxout.reverse("m", at={}), "x w1 w2")]

@@ -1,0 +1,65 @@
+"""Solves the textbook: `solve.py ID` prints a worked solution, `--list` names the items."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from difflib import get_close_matches
+from typing import Any
+
+from workbook import Solution, catalogue, load, number, solve, written
+
+import graphc as gc
+
+
+def page(item: dict[str, Any], solution: Solution) -> str:
+    """The worked solution of one item as text."""
+    parts = [f"{item['id']}: {item['source']}", item["restatement"]]
+    parts += [graph.to_text().rstrip() for graph in solution.graphs]
+    for ask, answer in zip(item["asks"], solution.answers, strict=True):
+        parts.append(f"{ask['what']}\n    {written(answer)}")
+    for erratum in solution.errata:
+        parts.append(
+            f"Erratum, {erratum.where}\n"
+            f"    printed: {written(erratum.printed)}\n    right:   {written(erratum.right)}"
+        )
+    if "note" in item:
+        parts.append(f"Note. {item['note']}")
+    return "\n\n".join(parts)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("id", nargs="*", help="items to solve, such as aggarwal-2.15")
+    parser.add_argument("--list", action="store_true", help="the items of the catalogue")
+    parser.add_argument("--all", action="store_true", help="solve every item")
+    parser.add_argument("--json", action="store_true", help="print {id: [answers]}")
+    asked = parser.parse_args(arguments)
+    items, solvers = catalogue(), load()
+    if asked.list:
+        for identifier, item in items.items():
+            print(f"{identifier:24} {len(item['asks']):2} questions  {item['source']}")
+        return 0
+    wanted = list(solvers) if asked.all else asked.id
+    for identifier in wanted:
+        if identifier not in solvers:
+            near = get_close_matches(identifier, solvers, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            parser.error(f"there is no item {identifier!r}; {hint}--list names them all")
+    if not wanted:
+        parser.error("name an item, such as aggarwal-2.15; --list names them all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gc.KinkWarning)  # the items say which convention they use
+        solutions = {identifier: solve(solvers[identifier]) for identifier in wanted}
+    if asked.json:
+        answers = {identifier: number(solved.answers) for identifier, solved in solutions.items()}
+        print(json.dumps(answers, indent=1))
+    else:
+        print("\n\n\n".join(page(items[name], solved) for name, solved in solutions.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
