@@ -200,19 +200,23 @@ def reverse(
     graph: Structure, of: Any = None, at: Mapping[str, Any] | None = None, form: str = "nodes"
 ) -> Derivatives:
     """The derivative of `of` by every node that has a path to it."""
-    default = None if isinstance(of, Mapping) or of is not None else the_output(graph, None)
-    ends = _seeds(graph, of, default)
+    ends = seeds_of(graph, of)
     request = Request(graph, at, form, upstream(graph, ends))
-    order = sorted(upstream(graph, ends), reverse=True)
     label = "of" if len(ends) > 1 else graph.names[next(iter(ends))]
-    return _swept(
-        request,
-        ends,
-        order,
-        lambda node: into(graph, node),
-        "bar",
-        lambda name: f"d {label} / d {name}",
-    )
+    return _finished(request, adjoints(request, ends), "bar", lambda name: f"d {label} / d {name}")
+
+
+def seeds_of(graph: Structure, of: Any) -> dict[int, Any]:
+    """{row: seed} of what is derived: a name, a dict of seeds, or the only output."""
+    default = None if isinstance(of, Mapping) or of is not None else the_output(graph, None)
+    return _seeds(graph, of, default)
+
+
+def adjoints(request: Request, ends: dict[int, Any]) -> dict[int, Any]:
+    """{row: adjoint}, as the algebra carries it, of every node with a path to the ends."""
+    graph = request.graph
+    order = sorted(upstream(graph, ends), reverse=True)
+    return _swept(request, ends, order, lambda node: into(graph, node), "bar")
 
 
 def forward(
@@ -225,14 +229,8 @@ def forward(
     touched = reached(order, lambda n: hops.get(n, ()), starts)
     request = Request(graph, at, form, upstream(graph, touched))
     label = "wrt" if len(starts) > 1 else graph.names[next(iter(starts))]
-    return _swept(
-        request,
-        starts,
-        order,
-        lambda node: hops.get(node, ()),
-        "dot",
-        lambda name: f"d {name} / d {label}",
-    )
+    tangents = _swept(request, starts, order, lambda node: hops.get(node, ()), "dot")
+    return _finished(request, tangents, "dot", lambda name: f"d {name} / d {label}")
 
 
 def _swept(
@@ -241,8 +239,7 @@ def _swept(
     order: Sequence[int],
     hops: Callable[[int], Iterable[Hop]],
     suffix: str,
-    label: Callable[[str], str],
-) -> Derivatives:
+) -> dict[int, Any]:
     """The sweep that reverse and forward share: adjoints are pulled, tangents pushed."""
     graph, evaluation = request.graph, request.evaluation
     carry: Carry = evaluation.pull if suffix == "bar" else evaluation.push
@@ -256,7 +253,14 @@ def _swept(
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for node in reached(order, hops, start):
             arrived.setdefault(node, request.zero(graph.shape(node)))
-    result = Derivatives()
+    return arrived
+
+
+def _finished(
+    request: Request, arrived: dict[int, Any], suffix: str, label: Callable[[str], str]
+) -> Derivatives:
+    """What arrived, as users get it: by name, outputs first for adjoints."""
+    graph, result = request.graph, Derivatives()
     for node in sorted(arrived, reverse=suffix == "bar"):
         name = graph.names[node]
         result[name] = request.finish(arrived[node], partial(label, name))

@@ -65,6 +65,7 @@ class _Naming:
         if row in self.graph.names or row < self.declared:
             row = self.graph.operation("identity", (row,), {})
         name = self.graph.unused_name(f"{self.graph.names[node]}_{self.suffix}")
+        self.graph.derivative_of[row] = node
         return self.graph.bind(name, row)
 
 

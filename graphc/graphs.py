@@ -276,6 +276,27 @@ class Graph(Structure):
         """The graph extended by the nodes of its derivative; its outputs are the derivatives."""
         return differentiate.differentiate(self, of, wrt, mode)
 
+    # Drawing. The settings are at, of, show, weights, highlight, theme, direction, legend, fold.
+
+    def draw(
+        self, path: str | PathLike[str], frames: bool | str = False, **settings: Any
+    ) -> Path | list[Path]:
+        """Writes a drawing; the suffix says the format: svg, pdf, png or dot."""
+        from .draw.drawing import draw
+
+        return draw(self, path, frames, **settings)
+
+    def to_dot(self, **settings: Any) -> Any:
+        """The drawing as a graphviz.Digraph."""
+        from .draw.drawing import to_dot
+
+        return to_dot(self, **settings)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from .draw.drawing import mimebundle
+
+        return mimebundle(self)
+
 
 def parse(text: str, name: str = "graph") -> Graph:
     """The graph that a text declares."""

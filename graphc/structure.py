@@ -55,6 +55,7 @@ class Structure:
         ] = {}  # (node, edge) -> row of the user's own partial
         self.split: set[int] = set()  # nodes whose every operand is an edge of its own
         self.copies: dict[str, tuple[str, ...]] = {}  # untied name -> names of its copies
+        self.derivative_of: dict[int, int] = {}  # row of an adjoint or tangent -> its node
         self.lines: dict[int, int] = {}  # row -> line of the text it was declared on
         self.observer: Callable[[], None] | None = (
             None  # told before each applied function (tracing)

@@ -1,0 +1,300 @@
+"""The DOT text of an outline: labels, shapes, layers, legend, and the ids that SVG elements get."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..evaluation import Edge
+from ..structure import Structure
+from .highlight import Highlight
+from .labels import HIDDEN, Line, label
+from .legend import legend
+from .mathematics import ELLIPSIS, equation, name_math, plain, shape_math, shortened
+from .outline import Arrow, Box, Outline
+from .quantities import STOPPED, Quantities, formula
+from .themes import FONT, SHAPES, Theme
+
+NAME, FORMULA, ADJOINT, ON_EDGE = 24, 34, 36, 22  # characters of a line
+TOOLTIP = 1000
+DIRECTIONS = {"right": "LR", "down": "TB"}
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """What a frame shows already, and the node it is about."""
+
+    values: frozenset[int]
+    adjoints: frozenset[int]
+    edges: frozenset[Edge]
+    current: int | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a drawing looks, apart from what it says."""
+
+    theme: Theme
+    direction: str = "right"
+    legend: bool = True
+    weights: Mapping[int, tuple[Edge, ...]] = field(default_factory=dict)  # those on edges
+    highlight: Highlight = field(default_factory=Highlight)
+    reveal: Reveal | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A drawing as DOT, and which SVG element is which node or edge."""
+
+    dot: Any  # graphviz.Digraph
+    name: str
+    nodes: Mapping[str, str]  # node -> id
+    edges: Mapping[tuple[str, str, int], str]  # (source, target, number among parallels) -> id
+    titles: Mapping[str, str]  # id -> full text
+
+
+def sheet(graph: Structure, outline: Outline, known: Quantities, look: Look) -> Sheet:
+    """The DOT text of an outline."""
+    return _Writer(graph, outline, known, look).written()
+
+
+class _Writer:
+    """Collects nodes, edges and titles while one DOT text is written."""
+
+    def __init__(self, graph: Structure, outline: Outline, known: Quantities, look: Look) -> None:
+        self.graph, self.outline, self.known, self.look = graph, outline, known, look
+        self.boxes = {box.key: box for box in outline.boxes}
+        self.marked = set(known.of) or set(graph.outputs())
+        self.position = {row: place for place, row in enumerate(graph.nodes())}
+        self.on_edge: dict[Edge, list[int]] = {}
+        for weight, edges in look.weights.items():
+            for edge in edges:
+                self.on_edge.setdefault(edge, []).append(weight)
+        self.nodes: dict[str, str] = {}
+        self.edges: dict[tuple[str, str, int], str] = {}
+        self.parallels: Counter[tuple[str, str]] = Counter()
+        self.titles: dict[str, str] = {}
+
+    def written(self) -> Sheet:
+        import graphviz
+
+        look, theme = self.look, self.look.theme
+        name = plain(self.graph.name)
+        dot = graphviz.Digraph(
+            graphviz.escape(name),
+            graph_attr={
+                "bgcolor": theme.background,
+                "fontname": FONT,
+                "rankdir": DIRECTIONS[look.direction],
+                "ranksep": "0.5",
+                "nodesep": "0.3",
+                "newrank": "true",  # layers go across clusters
+                "labelloc": "b",
+                "nslimit": "20",  # bounds the time of the layout
+                "mclimit": "2",
+            },
+            node_attr={"fontname": FONT, "fontsize": "14", "margin": "0.08,0.04"},
+            edge_attr={"fontname": FONT, "fontsize": "12", "color": theme.edge, "arrowsize": "0.7"},
+        )
+        for key in ("", *self.outline.clusters):
+            self._cluster(dot, key)
+        for layer in sorted({box.layer for box in self.outline.boxes}):
+            keys = [box.key for box in self.outline.boxes if box.layer == layer]
+            if len(keys) > 1:
+                with dot.subgraph(graph_attr={"rank": "same"}) as same:
+                    for key in keys:
+                        same.node(key)
+        for number, arrow in enumerate(self.outline.arrows):
+            self._arrow(dot, number, arrow)
+        if look.legend:
+            dot.attr(label=legend(self.graph, self.outline, self.known, look.theme))
+        return Sheet(dot, name, self.nodes, self.edges, self.titles)
+
+    # Boxes.
+
+    def _cluster(self, dot: Any, key: str) -> None:
+        inside = [box for box in self.outline.boxes if box.cluster == key]
+        if not key:
+            for box in inside:
+                self._box(dot, box)
+            return
+        theme = self.look.theme
+        title = label([Line(plain(self.outline.clusters[key]), theme.ink, size=12)])
+        attributes = {"label": title, "color": theme.faint, "style": "rounded", "labelloc": "t"}
+        with dot.subgraph(name=f"cluster_{key}", graph_attr=attributes) as cluster:
+            for box in inside:
+                self._box(cluster, box)
+
+    def _box(self, dot: Any, box: Box) -> None:
+        import graphviz
+
+        graph, theme = self.graph, self.look.theme
+        single = len(box.rows) == 1
+        identity = f"{'node' if single else 'group'}-{self.position[box.rows[0]]}"
+        for row in box.rows:
+            self.nodes[graph.names[row]] = identity
+        self._identified(box.inner, identity)
+        lines = list(self._node_lines(box.rows[0]) if single else self._group_lines(box))
+        title = self._node_title(box.rows[0]) if single else self._group_title(box)
+        self.titles[identity] = title
+        colours = theme.nodes[box.kind]
+        border, width = colours.border, 1.2
+        marked = bool(self.marked.intersection(box.rows))
+        thick = max((self.look.highlight.nodes.get(row, 0.0) for row in box.rows), default=0.0)
+        if self.look.reveal is not None and self.look.reveal.current in box.rows:
+            thick = 3.0
+        if thick:
+            border, width = theme.highlight, thick
+        dot.node(
+            box.key,
+            label=label(lines),
+            id=identity,
+            tooltip=graphviz.escape(title),
+            fillcolor=colours.fill,
+            color=border,
+            penwidth=f"{width:.3g}",
+            peripheries="2" if marked else "1",
+            **{"class": " ".join([box.kind, *(["loss"] if marked else [])])},
+            **SHAPES[box.kind],
+        )
+
+    def _node_lines(self, row: int) -> Iterator[Line]:
+        graph, theme, known = self.graph, self.look.theme, self.known
+        shape = graph.shape(row)
+        name = shortened(name_math(graph.names[row]), NAME)
+        head = f"{name} ({shape_math(shape)})" if shape else name
+        declared, value = formula(graph, row), known.values.get(row)
+        ink = theme.ink if self._shows("values", row) else HIDDEN
+        if declared is not None and graph.kind(row) != "const":
+            yield Line(shortened(equation(head, declared.drawn), FORMULA), theme.ink)
+            if value is not None:
+                yield Line(shortened(equation("", value.drawn), FORMULA), ink)
+        elif value is not None:
+            yield Line(shortened(equation(head, value.drawn), FORMULA), theme.ink)
+        elif declared is not None:
+            yield Line(shortened(equation(head, declared.drawn), FORMULA), theme.ink)
+        else:
+            yield Line(head, theme.ink)
+        yield from self._adjoint_line(row)
+
+    def _adjoint_line(self, row: int, size: int = 14) -> Iterator[Line]:
+        adjoint = self.known.adjoint.get(row)
+        if adjoint is not None:
+            colour = self.look.theme.adjoint if self._shows("adjoints", row) else HIDDEN
+            text = equation(self._bar(row), adjoint.drawn)
+            yield Line(shortened(text, ADJOINT), colour, "B", size)
+
+    def _bar(self, row: int) -> str:
+        return shortened(name_math(f"{self.graph.names[row]}_bar"), 2 * NAME)
+
+    def _shows(self, what: str, member: Any) -> bool:
+        return self.look.reveal is None or member in getattr(self.look.reveal, what)
+
+    def _node_title(self, row: int) -> str:
+        graph, known = self.graph, self.known
+        shape = graph.shape(row)
+        parts = [graph.names[row] + (f" ({shape_math(shape)})" if shape else "")]
+        for what, quantity in (
+            ("", formula(graph, row)),
+            ("value", known.values.get(row) if self._shows("values", row) else None),
+            ("adjoint", known.adjoint.get(row) if self._shows("adjoints", row) else None),
+        ):
+            if quantity is not None:
+                parts.append(f"{what} = {quantity.full}".lstrip())
+        return plain(", ".join(parts) if len(parts) > 2 else " ".join(parts), TOOLTIP)
+
+    def _group_lines(self, box: Box) -> Iterator[Line]:
+        graph, theme = self.graph, self.look.theme
+        names = [shortened(name_math(graph.names[row]), NAME) for row in box.rows]
+        between = f" {ELLIPSIS} " if len(names) > 2 else ", "
+        yield Line(f"{names[0]}{between}{names[-1]}", theme.ink)
+        shape = graph.shape(box.rows[0])
+        of = f" of {shape_math(shape)}" if shape else ""
+        yield Line(f"{len(names)} nodes{of}", theme.ink, "B", 12)
+        operations = {graph.ops[row] for row in box.rows if box.kind == "compute"}
+        if operations:
+            yield Line(shortened(", ".join(sorted(operations)), FORMULA), theme.ink, "", 11)
+        if box.inner:
+            yield Line(f"{len(box.inner)} edges inside", theme.ink, "", 11)
+
+    def _group_title(self, box: Box) -> str:
+        names = [self.graph.names[row] for row in box.rows[:100]]
+        return plain(f"{len(box.rows)} nodes: {', '.join(names)}", TOOLTIP)
+
+    # Arrows.
+
+    def _arrow(self, dot: Any, number: int, arrow: Arrow) -> None:
+        import graphviz
+
+        theme, known = self.look.theme, self.known
+        source, target = self.boxes[arrow.source], self.boxes[arrow.target]
+        single = len(arrow.edges) == 1 and not self.outline.folded
+        identity = f"{'edge' if single else 'arrow'}-{number}"
+        aside = source.cluster != target.cluster and not self.outline.folded
+        attributes = {"id": identity}
+        self._identified(arrow.edges, identity)
+        lines = list(self._edge_lines(arrow.edges[0])) if single else self._count_lines(arrow)
+        title = self._edge_title(arrow.edges[0]) if single else f"{len(arrow.edges)} edges"
+        self.titles[identity] = title
+        attributes["tooltip"] = attributes["labeltooltip"] = graphviz.escape(title)
+        if lines and not aside:
+            attributes["label"] = label(lines)
+        thick = self._thickness(arrow)
+        local = known.local.get(arrow.edges[0]) if single else None
+        if local is not None and local.drawn == STOPPED:
+            attributes["style"] = "dashed"
+        if aside:
+            attributes |= {"style": "dotted", "color": theme.faint, "constraint": "false"}
+        if thick:
+            attributes |= {"color": theme.highlight, "penwidth": f"{thick:.3g}"}
+        first, second = arrow.source, arrow.target
+        if source.layer > target.layer:  # drawn against the layers: the layout sees it reversed
+            first, second = second, first
+            attributes["dir"] = "back"
+        if source.layer == target.layer:
+            attributes["constraint"] = "false"
+        dot.edge(first, second, **attributes)
+
+    def _identified(self, edges: Iterable[Edge], identity: str) -> None:
+        """Notes under which id edges are drawn."""
+        for node, place in edges:
+            source = self.graph.formula(node).sources[place]
+            pair = self.graph.names[source], self.graph.names[node]
+            self.edges[(*pair, self.parallels[pair])] = identity
+            self.parallels[pair] += 1
+
+    def _edge_lines(self, edge: Edge) -> Iterator[Line]:
+        theme, known = self.look.theme, self.known
+        shown = self._shows("edges", edge)
+        for weight in self.on_edge.get(edge, ()):
+            value = known.values.get(weight)
+            name = shortened(name_math(self.graph.names[weight]), NAME)
+            text = equation(name, value.drawn) if value is not None else name
+            yield Line(shortened(text, ON_EDGE), theme.ink, "", 12)
+        if edge in known.local:
+            text = shortened(known.local[edge].drawn, ON_EDGE)
+            yield Line(text, theme.local if shown else HIDDEN, "I", 12)
+        for weight in self.on_edge.get(edge, ()):
+            yield from self._adjoint_line(weight, 12)
+
+    def _edge_title(self, edge: Edge) -> str:
+        node, place = edge
+        names = self.graph.names
+        source = names[self.graph.formula(node).sources[place]]
+        local = self.known.local.get(edge) if self._shows("edges", edge) else None
+        end = f" = {local.full}" if local is not None else ""
+        return plain(f"d {names[node]} / d {source}{end}", TOOLTIP)
+
+    def _count_lines(self, arrow: Arrow) -> list[Line]:
+        if len(arrow.edges) == 1:
+            return []
+        return [Line(f"× {len(arrow.edges)}", self.look.theme.ink, "", 11)]
+
+    def _thickness(self, arrow: Arrow) -> float:
+        widths = self.look.highlight.edges
+        if not widths:
+            return 0.0
+        pairs = ((self.graph.formula(node).sources[place], node) for node, place in arrow.edges)
+        return max(widths.get(pair, 0.0) for pair in pairs)

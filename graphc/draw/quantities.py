@@ -1,0 +1,192 @@
+"""What is written at nodes and edges: values, local derivatives and adjoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..derive import adjoints, seeds_of, upstream
+from ..errors import GraphcError, listing
+from ..evaluation import Edge
+from ..exact import Undefined
+from ..formula import formula_text
+from ..request import Request
+from ..structure import LEAVES, Structure
+from .mathematics import ELLIPSIS, formula_math, full_number, value_math
+
+SHOWN = ("values", "local", "adjoint")
+INDICES = "einsum("  # a Jacobian that only indices can write
+STOPPED = "stop"  # on an edge that no derivative passes
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number or formula: as it is drawn, and in full as plain text."""
+
+    drawn: str
+    full: str
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """What is known of the nodes (by row) and edges of a graph."""
+
+    values: Mapping[int, Quantity] = field(default_factory=dict)
+    local: Mapping[Edge, Quantity] = field(default_factory=dict)
+    adjoint: Mapping[int, Quantity] = field(default_factory=dict)
+    of: Mapping[int, Any] = field(default_factory=dict)  # what is derived, with its seeds
+
+
+def formula(graph: Structure, node: int) -> Quantity | None:
+    """The right-hand side of a node; None for what has none."""
+    if graph.ops[node] in ("edges", *LEAVES):
+        return None
+    try:
+        text = formula_text(graph, node)
+    except GraphcError:  # too long to be written down
+        return Quantity(ELLIPSIS, "too long to be written down")
+    return Quantity(formula_math(text), text)
+
+
+def quantities(
+    graph: Structure, at: Mapping[str, Any] | None, of: Any, show: Any = None
+) -> Quantities:
+    """The values, local derivatives and adjoints that are to be shown."""
+    wanted = _wanted(show)
+    ends = _ends(graph, of, asked="adjoint" in wanted and show is not None)
+    derived = ends if "adjoint" in wanted else {}
+    needed = upstream(graph, ends) if of is not None and ends else None
+    if at is None:
+        found = _in_symbols(graph, wanted, derived)
+    else:
+        found = _at_a_point(graph, at, wanted, derived, needed)
+    return Quantities(found.values, found.local, found.adjoint, ends)
+
+
+def _wanted(show: Any) -> tuple[str, ...]:
+    if show is None:
+        return SHOWN
+    wanted = (show,) if isinstance(show, str) else tuple(show)
+    for word in wanted:
+        if word not in SHOWN:
+            raise GraphcError(f"show={word!r} is not known; use any of {listing(SHOWN)}")
+    return wanted
+
+
+def _ends(graph: Structure, of: Any, asked: bool) -> dict[int, Any]:
+    """What is derived; nothing if it was not said and the outputs are several."""
+    if of is None and not asked and len(graph.outputs()) != 1:
+        return {}
+    return seeds_of(graph, of)
+
+
+def marked(graph: Structure, of: Any) -> dict[int, Any]:
+    """What is derived: `of`, or the only output, or nothing."""
+    return _ends(graph, of, asked=False)
+
+
+# At a point.
+
+
+def _at_a_point(
+    graph: Structure,
+    at: Mapping[str, Any],
+    wanted: tuple[str, ...],
+    ends: dict[int, Any],
+    needed: set[int] | None,
+) -> Quantities:
+    request = Request(graph, at, needed=needed)
+    evaluation = request.evaluation
+    values: dict[int, Quantity] = {}
+    local: dict[Edge, Quantity] = {}
+    adjoint: dict[int, Quantity] = {}
+    if "values" in wanted:
+        for node in graph.nodes():
+            value = _known(evaluation.value, node)
+            if value is not None:
+                values[node] = _number(value)
+    if "local" in wanted:
+        symbols = dict(_symbolic_local(graph, only_tensors=True)) if graph.has_tensors else {}
+        for node in graph.nodes():
+            if evaluation.is_tensor(node):
+                continue
+            partials = _known(evaluation.local, node) or ()
+            passes = graph.formula(node).passes
+            for edge, z in enumerate(partials):
+                local[node, edge] = _number(z) if passes[edge] and z is not None else _stopped()
+        local.update(symbols)
+    if ends:
+        adjoint = {row: _number(z) for row, z in adjoints(request, ends).items()}
+    request.tell_kinks()
+    return Quantities(values, local, adjoint)
+
+
+def _known(ask: Any, node: int) -> Any:
+    """What is known of a node at this point, None if it needs a value that was not given."""
+    try:
+        return ask(node)
+    except GraphcError:
+        return None
+
+
+def _number(value: Any) -> Quantity:
+    if type(value) is Undefined:
+        return Quantity("undefined", f"undefined: {value.reason}")
+    return Quantity(value_math(value), full_number(value))
+
+
+def _stopped() -> Quantity:
+    return Quantity(STOPPED, "no derivative passes")
+
+
+# In symbols.
+
+
+def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any]) -> Quantities:
+    local = dict(_symbolic_local(graph)) if "local" in wanted else {}
+    adjoint: dict[int, Quantity] = {}
+    if ends:
+        request = Request(graph, None, "steps")
+        found = adjoints(request, {row: _seed(graph, row, seed) for row, seed in ends.items()})
+        adjoint = {row: _expression(request, step) for row, step in found.items()}
+    return Quantities({}, local, adjoint)
+
+
+def _seed(graph: Structure, row: int, seed: Any) -> Any:
+    """The seed; a tensor of several elements that was given none has its adjoint as a symbol."""
+    missing = isinstance(seed, int) and any(size != 1 for size in graph.shape(row))
+    return graph.unused_name(f"{graph.names[row]}_bar") if missing else seed
+
+
+def _symbolic_local(
+    graph: Structure, only_tensors: bool = False
+) -> Iterator[tuple[Edge, Quantity]]:
+    """The local derivative of each edge as a formula."""
+    request = Request(graph, None, "steps")
+    for node in graph.nodes():
+        if only_tensors and not request.evaluation.is_tensor(node):
+            continue
+        for edge, passes in enumerate(graph.formula(node).passes):
+            yield (node, edge), _edge_formula(request, (node, edge)) if passes else _stopped()
+
+
+def _edge_formula(request: Request, edge: Edge) -> Quantity:
+    """The partial or Jacobian; where that has no matrix form, what the edge sends back."""
+    row = request.local_row(edge)
+    if row is None:
+        return _stopped()
+    found = _expression(request, row)
+    if INDICES not in found.full:
+        return found
+    graph = request.graph
+    adjoint = request.symbol(f"{graph.names[edge[0]]}_bar", graph.shape(edge[0]))
+    return _expression(request, request.evaluation.pull(edge, adjoint))
+
+
+def _expression(request: Request, found: Any) -> Quantity:
+    try:
+        text = str(request.finish(found, lambda: "a derivative"))
+    except GraphcError:
+        return Quantity(ELLIPSIS, "too long to be written down")
+    return Quantity(formula_math(text), text)
