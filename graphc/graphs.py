@@ -148,6 +148,11 @@ class Graph(Structure):
             declare_partial(self, row, self.row(source), own)
         return Value(self, row)
 
+    def extend(self, text: str) -> Graph:
+        """This graph, with what a text declares appended; lines before a mistake are kept."""
+        read(self, text)
+        return self
+
     def const(self, value: Any, name: str) -> Value:
         """A new constant node; a string such as '1/3' or 'pi/3' is exact."""
         number = constant(value, f"const {name!r}") if isinstance(value, str) else value

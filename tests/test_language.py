@@ -417,3 +417,22 @@ def test_reading_grows_linearly():
     seconds(100)
     short = min(seconds(500) for _ in range(3))
     assert min(seconds(5_000) for _ in range(3)) / short < 25  # quadratic would be 100
+
+
+def test_a_graph_is_extended_by_text():
+    bowl = gc.parse("param w = 2\nJ = 4*w**2")
+    step = bowl.differentiate("J", "w").extend(
+        "input v = 1\nv_next = v/2 - w_bar\nw_next = w + v_next"
+    )
+    assert step.values({})["w_next"] == sympy.Rational(-27, 2)
+    assert step.output_names == ["w_bar"]
+    assert "v" not in bowl
+    assert bowl.extend("L = J + 1") is bowl
+    assert bowl.output_names == ["L"]
+    assert bowl.derivative("L", "w", at={}) == 16
+    with pytest.raises(gc.GraphcError, match=r"line 1.*'J'"):
+        bowl.extend("J = 3")
+    with pytest.raises(gc.GraphcError, match=r"line 2.*'q' is not declared"):
+        bowl.extend("a = 1\nb = q")
+    assert "a" in bowl
+    assert "b" not in bowl
