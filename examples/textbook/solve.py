@@ -9,7 +9,7 @@ import warnings
 from difflib import get_close_matches
 from typing import Any
 
-from workbook import Solution, catalogue, load, number, solve, written
+from workbook import Solution, catalogue, exact, load, number, solve, written
 
 import graphc as gc
 
@@ -36,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="the items of the catalogue")
     parser.add_argument("--all", action="store_true", help="solve every item")
     parser.add_argument("--json", action="store_true", help="print {id: [answers]}")
+    parser.add_argument("--exact", action="store_true", help="in JSON, write 1/3 as such")
     asked = parser.parse_args(arguments)
     items, solvers = catalogue(), load()
     if asked.list:
@@ -54,7 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         warnings.simplefilter("ignore", gc.KinkWarning)  # the items say which convention they use
         solutions = {identifier: solve(solvers[identifier]) for identifier in wanted}
     if asked.json:
-        answers = {identifier: number(solved.answers) for identifier, solved in solutions.items()}
+        form = exact if asked.exact else number
+        answers = {identifier: form(solved.answers) for identifier, solved in solutions.items()}
         print(json.dumps(answers, indent=1))
     else:
         print("\n\n\n".join(page(items[name], solved) for name, solved in solutions.items()))

@@ -60,13 +60,20 @@ def pick(results: Mapping[str, Any], names: str) -> list[Any]:
     return [results[name] for name in names.split()]
 
 
-def iterate(step: gc.Graph, state: Mapping[str, Any], steps: int) -> list[dict[str, Any]]:
-    """The states after each step of a graph whose node `x_next` is the next value of `x`."""
-    states = [dict(state)]
+def iterate(step: gc.Graph, steps: int, **start: Any) -> list[dict[str, Any]]:
+    """The points after each step of a graph whose node `x_next` is the next value of `x`."""
+    state = [name for name in step if f"{name}_next" in step]
+    points = [start]
     for _ in range(steps):
-        values = step.values(states[-1])
-        states.append({name: values[f"{name}_next"] for name in state})
-    return states[1:]
+        values = step.values(points[-1])
+        points.append({**start, **{name: values[f"{name}_next"] for name in state}})
+    return points[1:]
+
+
+def newton(g: gc.Graph, of: str, wrt: str, at: Mapping[str, Any]) -> Any:
+    """Where one Newton step on `of` leads from the vector `wrt`."""
+    slope, curvature = g.derivative(of, wrt, at), g.hessian(of, wrt, at)
+    return g.values(at)[wrt] - gc.solve(curvature, slope)
 
 
 def verdict(words: str, fact: Any) -> str:
@@ -123,6 +130,13 @@ def number(answer: Any) -> Any:
     except ValueError:
         return float(answer)  # an exact irrational number
     return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+def exact(answer: Any) -> Any:
+    """An answer as JSON has it, with every exact number as the text of its formula."""
+    if isinstance(answer, list):
+        return [exact(part) for part in answer]
+    return answer if isinstance(answer, (str, int, float)) else str(answer)
 
 
 def written(answer: Any) -> str:

@@ -1,20 +1,9 @@
 """Aggarwal, chapter 4: descent, curvature and the ways to use it."""
 
 from sympy import Matrix, symbols
-from workbook import Erratum, exercise, iterate, pick, verdict
+from workbook import Erratum, exercise, iterate, newton, pick, verdict
 
 import graphc as gc
-
-
-def newton(g, point):
-    """Where one Newton step on the only output leads."""
-    names = list(point)
-    slope = g.jacobian(None, names, point).T
-    return Matrix(list(point.values())) - g.hessian(None, names, point).LUsolve(slope)
-
-
-def flat(matrix):
-    return list(matrix)
 
 
 @exercise("aggarwal-4.3")
@@ -46,43 +35,40 @@ def elliptical_bowl():
     at = {"w": [1, 1]}
     slope, H = g.derivative("J", "w", at), g.hessian("J", "w", at)
     yield [slope, H]
-    yield at["w"] - gc.solve(H, slope)
-    descent = g.differentiate("J", "w")
-    descent.node("w_next", "w - 1/5*w_bar")
-    yield [state["w"] for state in iterate(descent, at, 4)]
+    yield newton(g, "J", "w", at)
+    descent = g.differentiate("J", "w").extend("w_next = w - 1/5*w_bar")
+    yield [point["w"] for point in iterate(descent, 4, **at)]
 
 
 @exercise("aggarwal-4.6.3")
 def newton_near_saddles():
-    f = gc.parse("input x\nf = x**3")
-    h = gc.parse("input x y\nh = x**3 + y**3")
-    g = gc.parse("input x y\ng = x**2 - y**2")
+    f = gc.parse("input x[1]\nf = sum(x**3)")
+    h = gc.parse("input x[2]\nh = sum(x**3)")
+    g = gc.parse("input x[2]\ng = x[0]**2 - x[1]**2")
     yield from (f, h, g)
-    x, iterates = 1, []
+    points = [[1]]
     for _ in range(4):
-        x = x - f.derivative("f", "x", {"x": x}) / f.hessian("f", "x", {"x": x})
-        iterates.append(x)
-    yield iterates
-    yield verdict("singular Hessian", f.hessian("f", "x", {"x": 0}) == 0)
-    H = h.hessian("h", ["x", "y"], {"x": 0, "y": 0})
-    assert H.det() == 0
-    yield H
-    yield flat(newton(g, {"x": 3, "y": -2}))
-    descent = g.differentiate("g", ["x", "y"])
-    descent.node("x_next", "x - 1/10*x_bar")
-    descent.node("y_next", "y - 1/10*y_bar")
-    yield pick(iterate(descent, {"x": 1, "y": "1/100"}, 50)[-1], "x y")
+        points.append(newton(f, "f", "x", {"x": points[-1]}))
+    yield [point[0] for point in points[1:]]
+    try:
+        newton(f, "f", "x", {"x": [0]})
+    except gc.GraphcError as error:
+        yield verdict("singular Hessian", "singular" in str(error))
+    yield h.hessian("h", "x", {"x": [0, 0]})
+    yield newton(g, "g", "x", {"x": [3, -2]})
+    descent = g.differentiate("g", "x").extend("x_next = x - 1/10*x_bar")
+    yield iterate(descent, 50, x=[1, "1/100"])[-1]["x"]
 
 
 @exercise("aggarwal-4.3.5")
 def convex_bowl():
-    g = gc.parse("input x y\ng = x**2 + y**2 - 2*x - 2*y + 6")
+    g = gc.parse("input x[2]\ng = sum(x**2 - 2*x) + 6")
     yield g
-    x, y = newton(g, {"x": 5, "y": -3})
-    yield [x, y]
-    H = g.hessian("g", ["x", "y"])
-    eigenvalues = [value for value, times in H.eigenvals().items() for _ in range(times)]
-    yield [g.values({"x": x, "y": y})["g"], *eigenvalues]
+    at = {"x": [5, -3]}
+    lowest = newton(g, "g", "x", at)
+    yield lowest
+    curvature = Matrix(g.hessian("g", "x", at))
+    yield [g.values({"x": lowest})["g"], *curvature.eigenvals(multiple=True)]
 
 
 @exercise("aggarwal-4.7.1")
@@ -133,40 +119,46 @@ def bfgs():
     yield from pick(update.values({"q": q, "v": v}), "G1 secant")
 
 
-OPTIMISERS = {  # state besides w, where the slope is taken, and the update
-    "momentum": ("V", "w", "V_next = 9/10*V - 1/10*w_bar", "w_next = w + V_next"),
-    "nesterov": ("V", "w + 9/10*V", "V_next = 9/10*V - 1/10*w_bar", "w_next = w + V_next"),
-    "adagrad": ("A", "w", "A_next = A + w_bar**2", "w_next = w - 1/2*w_bar/sqrt(A_next)"),
-    "rmsprop": (
-        "A",
-        "w",
-        "A_next = 9/10*A + 1/10*w_bar**2",
-        "w_next = w - 1/10*w_bar/sqrt(A_next)",
-    ),
-    "adam": (
-        "A F t",
-        "w",
-        "t_next = t + 1",
-        "A_next = 999/1000*A + 1/1000*w_bar**2",
-        "F_next = 9/10*F + 1/10*w_bar",
-        "rate = 1/10*sqrt(1 - 0.999**t_next)/(1 - 0.9**t_next)",
-        "w_next = w - rate*F_next/sqrt(A_next)",
-    ),
-}
+MOMENTUM = """
+    V_next = 9/10*V - 1/10*w_bar
+    w_next = w + V_next
+    """
+ADAGRAD = """
+    input A = [0, 0]
+    A_next = A + w_bar**2
+    w_next = w - 1/2*w_bar/sqrt(A_next)
+    """
+RMSPROP = """
+    input A = [0, 0]
+    A_next = 9/10*A + 1/10*w_bar**2
+    w_next = w - 1/10*w_bar/sqrt(A_next)
+    """
+ADAM = """
+    input t = 0
+    input A = [0, 0]
+    input F = [0, 0]
+    t_next = t + 1
+    A_next = 0.999*A + 0.001*w_bar**2
+    F_next = 0.9*F + 0.1*w_bar
+    rate = 1/10*sqrt(1 - 0.999**t_next)/(1 - 0.9**t_next)
+    w_next = w - rate*F_next/sqrt(A_next)
+    """
 
 
 @exercise("aggarwal-4.5")
 def five_optimisers():
-    for states, where, *update in OPTIMISERS.values():
-        names = states.split()
-        inputs = " ".join(name if name == "t" else f"{name}[2]" for name in names)
-        bowl = gc.parse(f"param w[2]\ninput {inputs}\nJ = sum([1, 4]*({where})**2)")
-        step = bowl.differentiate("J", "w")
-        for assignment in update:
-            step.node(*assignment.split(" = "))
-        start = {name: 0 if name == "t" else [0, 0] for name in names}
+    here = gc.parse("param w = [1, 1]\ninput V = [0, 0]\nJ = sum([1, 4]*w**2)")
+    ahead = gc.parse("param w = [1, 1]\ninput V = [0, 0]\nJ = sum([1, 4]*(w + 9/10*V)**2)")
+    for bowl, update in [
+        (here, MOMENTUM),
+        (ahead, MOMENTUM),  # Nesterov: the slope is taken where the momentum will lead
+        (here, ADAGRAD),
+        (here, RMSPROP),
+        (here, ADAM),
+    ]:
+        step = bowl.differentiate("J", "w").extend(update)
         yield step
-        yield [state["w"] for state in iterate(step, {"w": [1, 1], **start}, 3)]
+        yield [point["w"] for point in iterate(step, 3)]
 
 
 @exercise("aggarwal-4.5.6")

@@ -1,4 +1,4 @@
-"""Aggarwal, chapters 8 and 12: recurrent networks and a game."""
+"""Aggarwal, chapter 8: recurrent networks."""
 
 from sympy import Matrix
 from workbook import Erratum, exercise, iterate, pick
@@ -83,7 +83,7 @@ def bound_against_truth():
     steepest = g.local("h", "h_next", {"h": [0, 0]}).dense()  # a sigmoid is steepest at 0
     yield radius(steepest)
     yield radius(g.jacobian("h_next", "h", {"h": ["1/2", "1/2"]}))
-    fixed = iterate(g, {"h": [0.0, 0.0]}, 20)[-1]
+    fixed = iterate(g, 20, h=[0.0, 0.0])[-1]
     there = radius(g.jacobian("h_next", "h", fixed))
     yield [fixed["h"][0], there]
     yield Erratum(
@@ -110,24 +110,3 @@ def layer_normalisation():
     yield pick(slopes, "gamma beta")
     tangent = g.forward("k", at={})["n"]  # exactly 0: a change of k ends here
     yield [g.forward({"n": tangent}, at={})["L"]]
-
-
-@exercise("aggarwal-12.6")
-def game():
-    g = gc.parse("input x y\nf = sin(x + y)")
-    step = g.differentiate("f", ["x", "y"])
-    step.node("x_next", "x - 1/10*x_bar")
-    step.node("y_next", "y + 1/10*y_bar")
-    step.node("total", "x_next + y_next")
-    yield step
-    states = iterate(step, {"x": 1.0, "y": 0.5}, 100)
-    yield [pick(states[0], "x y"), pick(states[99], "x y")]
-    invariant = step.values()["total"].expand()  # x + y again, whatever x and y are
-    yield gc.parse(f"input x = 1\ninput y = 1/2\ntotal = {invariant}").values({})["total"]
-    alternating = []
-    x, y = 1.0, 0.5
-    for _ in range(100):
-        x = x - g.derivative("f", "x", {"x": x, "y": y}) / 10
-        y = y + g.derivative("f", "y", {"x": x, "y": y}) / 10
-        alternating.append([x, y])
-    yield [alternating[0], alternating[99]]

@@ -1,7 +1,7 @@
-"""Goodfellow, Bengio and Courville, chapters 8 and 9: optimisation and convolution."""
+"""Goodfellow, Bengio and Courville, chapter 8: optimisation."""
 
 from sympy import Matrix, Rational
-from workbook import Erratum, exercise, iterate, pick
+from workbook import Erratum, exercise, iterate
 
 import graphc as gc
 
@@ -44,13 +44,12 @@ def batch_normalisation():
 def terminal_speed():
     g = gc.parse("""
         input v[2]
-        param alpha = 9/10
-        v_next = alpha*v - 1/100*[3, -4]
+        v_next = 9/10*v - 1/100*[3, -4]
         speed = norm(v_next)
         """)
     yield g
     plain = g.values({"v": [0, 0]})["speed"]
-    ninth = iterate(g, {"v": [0, 0]}, 9)[-1]
+    ninth = iterate(g, 9, v=[0, 0])[-1]
     gain = 1 / (1 - g.jacobian("v_next", "v", ninth)[0, 0])  # a geometric series
     yield [gain * plain, g.values(ninth)["speed"], gain]
 
@@ -69,32 +68,6 @@ def damped_newton():
     yield [damped(4), [g.values({"w": damped(4)})["f"]]]
     yield damped(1)
     yield Erratum("eq. 8.29, conjugate direction", "+gradient + beta d", "-gradient + beta d")
-
-
-@exercise("gbc-9.4-6")
-def convolution_or_correlation():
-    g = gc.parse("""
-        input I = [[1, 2, 3], [4, 5, 6], [7, 8, 10]]
-        param K = [[1, -1], [2, 3]]
-        convolution = conv2d(I, K, flip=True)
-        correlation = conv2d(I, K)
-        """)
-    yield g
-    yield from pick(g.values({}), "convolution correlation")
-
-
-@exercise("gbc-9.16")
-def gabor_function():
-    @gc.graph
-    def g(x=1, y="1/2", *, al=2, bx="1/4", by="1/2", f=3, ph="1/3", x0="1/10", y0="-1/5", ta="1/2"):
-        xp = (x - x0) * gc.cos(ta) + (y - y0) * gc.sin(ta)
-        yp = -(x - x0) * gc.sin(ta) + (y - y0) * gc.cos(ta)
-        w = al * gc.exp(-bx * xp**2 - by * yp**2) * gc.cos(f * xp + ph)
-        return w
-
-    yield g
-    yield pick(g.values({}), "xp yp w")
-    yield pick(g.reverse("w", at={}), "al bx by f ph x0 y0 ta")
 
 
 @exercise("gbc-8.11")

@@ -1,4 +1,4 @@
-"""Ma and Tang, chapter 3: foundations of deep learning."""
+"""Ma and Tang, chapter 3: foundations."""
 
 from workbook import Erratum, exercise, pick
 

@@ -1,6 +1,4 @@
-"""Prince, chapters 9 to 11: regularisation, convolution and residual networks."""
-
-from collections import Counter
+"""Prince, chapter 9: regularisation."""
 
 from sympy import Rational
 from workbook import exercise, pick
@@ -56,75 +54,3 @@ def implicit_regularisation():
     yield pick(smooth.values({}), "phi0_bar phi1_bar")
     yield smooth.values({})["M"]
     yield pick(smooth.reverse("M", at={}), "phi0 phi1")
-
-
-@exercise("prince-10.2-3")
-def stride_and_dilation():
-    g = gc.parse("""
-        input x = [1, 2, -1, 3, 0, 2, 1]
-        param w = [1, -2, 3]
-        param b = 1
-        strided = conv1d(x, w, stride=2, padding=1) + b
-        dilated = conv1d(x, w, dilation=2, padding=2) + b    # every second input: one gap
-        """)
-    yield g
-    for name in ("strided", "dilated"):
-        yield g.values({})[name]
-        slopes = g.reverse({name: list(range(1, g[name].size + 1))}, at={})
-        yield [slopes["w"], [slopes["b"]]]
-        yield slopes["x"]
-
-
-def residual(blocks):
-    """Residual blocks h_k = h_{k-1} + f_k(h_{k-1})."""
-    return gc.parse(f"""
-        input h0
-        for k in 1..{blocks}:
-            f[k] = tanh(h[k-1])
-            h[k] = h[k-1] + f[k]
-        """)
-
-
-@exercise("prince-11.2")
-def paths_through_residual_blocks():
-    yield residual(3)
-    table = []
-    for K in (3, 4, 5):
-        paths = residual(K).paths("h0", f"h{K}")
-        lengths = Counter(sum(name.startswith("f") for name in path) for path in paths)
-        table.append([lengths[length] for length in range(K + 1)])
-    yield table
-    yield residual(4).count_paths("f1", "h4")
-
-
-@exercise("prince-11.3")
-def unravelled_residual_network():
-    g = gc.parse("""
-        input h0 = 1/2
-        param w = [1/2, -1/3, 3/4, 2/5]
-        for k in 1..4:
-            f[k] = tanh(w[k-1]*h[k-1])
-            h[k] = h[k-1] + f[k]
-        """)
-    yield g
-    yield g.values({})["h4"]
-    terms = g.pathwise("h4", "f1", at={}).terms
-    blocks = [("f2" in path) + 2 * ("f3" in path) + 4 * ("f4" in path) for path, _ in terms]
-    yield [product for _, (_, product) in sorted(zip(blocks, terms, strict=True))]
-    slopes = g.reverse("h4", at={})
-    yield slopes["f1"]
-    yield slopes["h0"]
-    yield [g.count_paths("f1", "h4"), g.count_paths("h0", "h4")]
-
-
-@exercise("prince-11.11")
-def densenet():
-    g = gc.parse("""
-        input x
-        h1 = tanh(x)
-        h2 = tanh(x + h1)
-        h3 = tanh(x + h1 + h2)
-        y = stack([x, h1, h2, h3])
-        """)
-    yield g
-    yield [g.count_paths("x", name) for name in ("h1", "h2", "h3", "y")]

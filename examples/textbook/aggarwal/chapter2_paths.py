@@ -1,4 +1,4 @@
-"""Aggarwal, chapter 2, first half: paths, node-to-node derivatives and figure 2.7."""
+"""Aggarwal, chapter 2: paths and node-to-node derivatives."""
 
 from itertools import pairwise
 
@@ -130,7 +130,7 @@ def ten_nodes():
 
 @exercise("aggarwal-2.3.3")
 def loss_to_weights():
-    g = gc.parse(fig27.to_text().replace("output y10", "L = log(y10**2)"))
+    g = gc.parse(fig27.to_text()).extend("L = log(y10**2)")
     yield g
     yield g.values({})["L"]
     slopes = g.reverse("L", at={})
@@ -140,11 +140,8 @@ def loss_to_weights():
 
 @exercise("aggarwal-fig2.8")
 def weights_as_nodes():
-    g = gc.parse(
-        fig27.to_text()
-        .replace("y6 = w2*y2 + w3*y3", "m2 = w2*y2\nm3 = w3*y3\ny6 = m2 + m3")
-        .replace("output y10", "L = log(y10**2)")
-    )
+    products = "m2 = w2*y2\nm3 = w3*y3\ny6 = m2 + m3"
+    g = gc.parse(fig27.to_text().replace("y6 = w2*y2 + w3*y3", products)).extend("L = log(y10**2)")
     yield g
     yield pick(g.reverse("L", at={}), "w2 w3")
     yield [g.count_paths("w2", "L"), g.count_paths("y2", "L")]

@@ -1,5 +1,6 @@
 """Aggarwal, chapter 2: steepest descent and gradient checking."""
 
+from aggarwal.chapter2_networks import relu_network
 from sympy import Rational
 from workbook import exercise, iterate, pick, verdict
 
@@ -9,15 +10,15 @@ import graphc as gc
 @exercise("aggarwal-2.6")
 def flat_inside_and_steep_outside():
     g = gc.parse("input x y alpha\nL = x**2 + y**10")
-    step = g.differentiate("L", ["x", "y"])
-    step.node("x_next", "x - alpha*x_bar")
-    step.node("y_next", "y - alpha*y_bar")
-    step.node("alpha_next", "alpha")
-    yield step
+    descent = g.differentiate("L", ["x", "y"]).extend("""
+        x_next = x - alpha*x_bar
+        y_next = y - alpha*y_bar
+        """)
+    yield descent
 
     def after(steps, **start):
-        states = iterate(step, start, max(steps))
-        return [pick(states[k - 1], "x y") for k in steps]
+        points = iterate(descent, max(steps), **start)
+        return [pick(points[k - 1], "x y") for k in steps]
 
     yield after([1, 2, 10, 100, 1000], x=0.5, y=0.5, alpha=0.01)
     yield after([1, 2], x=2, y=2, alpha="1/100")
@@ -41,18 +42,15 @@ def differences(f, w, eps):
 
 @exercise("aggarwal-2.6.3-smooth")
 def checking_a_smooth_loss():
-    g = gc.parse("""
-        input x = [2, 1, 2]
-        param w00 = 2
-        h1 = [[0, -2, 0], [-1, 5, -1], [0, 3, -2]] @ x + w00*x[0]*[1, 0, 0]
-        L = -log(sigmoid(dot([-1, 1, -3], relu(h1))))
-        """)
+    g = relu_network
     yield g
-    slope = g.derivative("L", "w00", at={})
+    slope = g.reverse("L", at={})["W"][0, 0]
     yield slope
 
     def loss(w):
-        return g.values({"w00": w})["L"]
+        W = g["W"].value
+        W[0, 0] = w
+        return g.values({"W": W})["L"]
 
     steps = [Rational(1, 10**digits) for digits in (2, 4, 6)]
     yield [[rho(slope, measured) for measured in differences(loss, 2, eps)] for eps in steps]

@@ -1,10 +1,11 @@
-"""Aggarwal, chapter 2, second half: layers, losses, weights and training."""
+"""Aggarwal, chapter 2: layers, losses and weights."""
 
 from sympy import Rational
 from workbook import Erratum, exercise, pick, verdict
 
 import graphc as gc
 
+# Figure 2.14, also used to check gradients.
 relu_network = gc.parse("""
     input x = [2, 1, 2]
     param W = [[2, -2, 0], [-1, 5, -1], [0, 3, -2]]
@@ -14,14 +15,6 @@ relu_network = gc.parse("""
     h3 = W2 @ h2
     o = sigmoid(h3)
     L = -log(o)
-    """)
-
-three_points = gc.parse("""
-    input X = [[1, 2], [2, -1], [0, 3]]
-    input y = [2, 0, 2]
-    param w = [1/2, 1/4]
-    e = X @ w - y
-    l = e**2
     """)
 
 
@@ -104,10 +97,14 @@ def vector_centric():
 
 @exercise("aggarwal-2.6.1")
 def points_and_batches():
-    g = three_points
+    g = gc.parse("""
+        input X = [[1, 2], [2, -1], [0, 3]]
+        input y = [2, 0, 2]
+        param w = [1/2, 1/4]
+        l = (X @ w - y)**2
+        """)
     yield g
-    each = g.jacobian("l", "w", at={})
-    yield each
+    yield g.jacobian("l", "w", at={})
     yield g.reverse({"l": [1, 1, 1]}, at={})["w"]
     yield g["w"].value - g.reverse({"l": [1, 0, 1]}, at={})["w"] / 10
 
