@@ -43,7 +43,9 @@ def truncated_backpropagation():
             h[3*c+1] = tanh(w*start[c] + u*x[3*c])
             h[3*c+2] = tanh(w*h[3*c+1] + u*x[3*c+1])
             h[3*c+3] = tanh(w*h[3*c+2] + u*x[3*c+2])
-        L = sum((stack([h1, h2, h3, h4, h5, h6, h7, h8, h9]) - 1/2)**2)
+        for t in 1..9:
+            l[t] = (h[t] - 1/2)**2
+        L = sum(l[1..9])
         """
     full = gc.parse(text)
     truncated = gc.parse(text.replace("= h[3*c]", "= stop(h[3*c])"))

@@ -44,24 +44,21 @@ def output_sizes():
 
 @exercise("aggarwal-9.4-5")
 def vgg():
-    blocks = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]
-    lines, depth, layer, below = ["input x[3, 224, 224]"], 3, 0, "x"
-    for block, (channels, convolutions) in enumerate(blocks):
-        for _ in range(convolutions):
-            layer += 1
-            lines.append(f"param W{layer}[{channels}, {depth}, 3, 3] b{layer}[{channels}, 1, 1]")
-            lines.append(f"h{layer} = relu(conv2d({below}, W{layer}, padding=1) + b{layer})")
-            depth, below = channels, f"h{layer}"
-        lines.append(f"p{block} = maxpool({below}, 2)")
-        below = f"p{block}"
-    g = gc.parse("\n".join(lines))
+    column_d = "64 64 M 128 128 M 256 256 256 M 512 512 512 M 512 512 512 M".split()
+    g = gc.parse("input h0[3, 224, 224]")
+    for k, depth in enumerate(column_d, 1):
+        if depth == "M":
+            g.extend(f"h{k} = maxpool(h{k - 1}, 2)")
+        else:
+            g.extend(f"""
+                param W{k}[{depth}, {g[f"h{k - 1}"].shape[0]}, 3, 3] b{k}[{depth}, 1, 1]
+                h{k} = relu(conv2d(h{k - 1}, W{k}, padding=1) + b{k})
+                """)
     yield g
-    rows = []
-    for k in range(1, layer + 1):
-        channels, side, _ = g[f"h{k}"].shape
-        rows.append([side, channels, g[f"W{k}"].size, g[f"b{k}"].size])
-    yield rows
-    yield [sum(row[2] for row in rows), sum(row[3] for row in rows), g[below].shape[1]]
+    layers = [(g[f"h{k}"].shape, g[f"W{k}"], g[f"b{k}"]) for k in range(1, 19) if f"W{k}" in g]
+    yield [[side, depth, W.size, b.size] for (depth, side, _), W, b in layers]
+    weights, biases = (sum(layer[part].size for layer in layers) for part in (1, 2))
+    yield [weights, biases, g["h18"].shape[1]]
 
 
 @exercise("aggarwal-9.11")
