@@ -44,9 +44,9 @@ def output_sizes():
 
 @exercise("aggarwal-9.4-5")
 def vgg():
-    column_d = "64 64 M 128 128 M 256 256 256 M 512 512 512 M 512 512 512 M".split()
+    column_d = "64 64 M 128 128 M 256 256 256 M 512 512 512 M 512 512 512 M"
     g = gc.parse("input h0[3, 224, 224]")
-    for k, depth in enumerate(column_d, 1):
+    for k, depth in enumerate(column_d.split(), 1):
         if depth == "M":
             g.extend(f"h{k} = maxpool(h{k - 1}, 2)")
         else:
