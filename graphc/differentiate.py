@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from .derive import (
     jacobian_entry,
     origins,
     out_of,
-    path_between,
     the_output,
     upstream,
 )
@@ -45,61 +44,101 @@ def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "revers
     other = graph.duplicate()
     seeds = of if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
     if mode == "reverse":
-        outputs = _adjoints(other, seeds, wanted)
+        ends = {other.row(name): seed_row(other, other.row(name), s) for name, s in seeds.items()}
+        outputs = adjoints(other, ends, [other.row(name) for name in wanted])
     else:
         outputs = [_tangent(other, seeds, name) for name in wanted]
     other.declared_outputs = outputs
     return other
 
 
-class _Naming:
+class Naming:
     """Gives the rows of a derivative graph their names, h_bar or h_dot."""
 
-    def __init__(self, graph: Structure, suffix: str) -> None:
+    def __init__(self, graph: Structure, suffix: str, seeds: Mapping[int, int]) -> None:
         self.graph = graph
         self.suffix = suffix
+        self.seeds = seeds
         self.declared = len(graph.ops)  # rows before this one belong to the user's formulas
 
     def visit(self, node: int, row: int) -> int:
         """The row with the name of the node's adjoint; a copy where it belongs to another node."""
+        wanted = f"{self.graph.names[node]}_{self.suffix}"
+        if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
+            return row  # a seed that is an argument bears the name already
         if row in self.graph.names or row < self.declared:
             row = self.graph.operation("identity", (row,), {})
-        name = self.graph.unused_name(f"{self.graph.names[node]}_{self.suffix}")
         self.graph.derivative_of[row] = node
-        return self.graph.bind(name, row)
+        return self.graph.bind(self.graph.unused_name(wanted), row)
 
 
-def _rows_evaluation(graph: Structure) -> Evaluation:
+def rows_evaluation(graph: Structure) -> Evaluation:
     """The algebra of program values: carrying appends rows, and a row's value is the row."""
     return Evaluation(graph, Rows(graph), {row: row for row in range(len(graph.ops))}, {})
 
 
-def _adjoints(graph: Structure, seeds: Mapping[str, Any], wanted: list[str]) -> list[int]:
-    ends = {graph.row(name): seed for name, seed in seeds.items()}
-    sources = [graph.row(name) for name in wanted]
-    useful = {n for end in ends for source in sources for n in path_between(graph, source, end)}
-    evaluation = _rows_evaluation(graph)
-    naming = _Naming(graph, "bar")
-    start = {row: _seed_row(graph, row, seed) for row, seed in ends.items()}
+def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> set[int]:
+    """The nodes on a path from a source to an end, both included."""
+    above = {node for end in ends for node in origins(graph, end)}
+    below = set(sources)
+    for node in sorted(above):
+        if any(origin in below for _, origin in graph.edges_of(node)):
+            below.add(node)
+    return above & below
+
+
+def adjoints(
+    graph: Structure, seeds: Mapping[int, int], sources: Sequence[int], lead: Shape = ()
+) -> list[int]:
+    """The rows of the adjoints of the sources, appended to the graph; zeros where no path leads.
+
+    With `lead` the seeds have these further axes in front, and so have the adjoints.
+    """
+    useful = _between(graph, sources, seeds)
+    evaluation = rows_evaluation(graph)
+    evaluation.lead = lead
+    naming = Naming(graph, "bar", seeds)
     arrived = sweep(
-        sorted(useful | set(ends), reverse=True),
+        sorted(useful | set(seeds), reverse=True),
         lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
-        start,
+        seeds,
         evaluation.pull,
         evaluation.add,
         naming.visit,
     )
     for source in sources:
         if source not in arrived:
-            arrived[source] = naming.visit(source, _zero(graph, graph.shape(source)))
+            arrived[source] = naming.visit(source, zeros(graph, (*lead, *graph.shape(source))))
     return [arrived[source] for source in sources]
+
+
+def tangents(
+    graph: Structure, seeds: Mapping[int, int], targets: Sequence[int], lead: Shape = ()
+) -> list[int]:
+    """The rows of the tangents of the targets, appended to the graph; zeros where no path leads."""
+    useful = _between(graph, seeds, targets)
+    evaluation = rows_evaluation(graph)
+    evaluation.lead = lead
+    naming = Naming(graph, "dot", seeds)
+    hops = out_of(graph, sorted(useful))
+    arrived = sweep(
+        sorted(useful | set(seeds)),
+        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
+        seeds,
+        evaluation.push,
+        evaluation.add,
+        naming.visit,
+    )
+    for target in targets:
+        if target not in arrived:
+            arrived[target] = naming.visit(target, zeros(graph, (*lead, *graph.shape(target))))
+    return [arrived[target] for target in targets]
 
 
 def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
     if len(ends) != 1:
         raise GraphcError("forward mode differentiates one node; give of= as one name")
     (end, seed), source = next(iter(ends.items())), graph.row(wrt)
-    target = graph.row(end)
     if graph.shape(source):
         raise GraphcError(
             f"{wrt!r} has shape {shape_text(graph.shape(source))}, and forward mode needs one "
@@ -107,30 +146,16 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
         )
     if seed != 1:
         raise GraphcError("a seed belongs to the reverse mode; forward mode takes of= as a name")
-    useful = path_between(graph, source, target)
-    evaluation = _rows_evaluation(graph)
-    naming = _Naming(graph, "dot")
-    hops = out_of(graph, sorted(useful))
-    arrived = sweep(
-        sorted(useful),
-        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
-        {source: graph.constant(1)},
-        evaluation.push,
-        evaluation.add,
-        naming.visit,
-    )
-    if target not in arrived:
-        return naming.visit(target, _zero(graph, graph.shape(target)))
-    return arrived[target]
+    return tangents(graph, {source: graph.constant(1)}, [graph.row(end)])[0]
 
 
-def _zero(graph: Structure, shape: Shape) -> int:
+def zeros(graph: Structure, shape: Shape) -> int:
     """A row of zeros, for where no path leads."""
     rows = Rows(graph)
     return rows.repeated(rows.constant(0), shape) if shape else rows.constant(0)
 
 
-def _seed_row(graph: Structure, node: int, seed: Any) -> int:
+def seed_row(graph: Structure, node: int, seed: Any) -> int:
     """The row of a seed: a number, or a formula whose unknown name becomes an input."""
     shape = graph.shape(node)
     if isinstance(seed, str) and seed.isidentifier() and seed not in graph.rows and seed != "pi":

@@ -454,6 +454,7 @@ relu: Function = define(
     formula=lambda x: maximum(x, 0),
     derivative=lambda x, o, kink: kink(x, 0, 1, "left"),
     kinks="slope 0 at 0",
+    code={"numpy": "np.maximum({x}, 0)", "cupy": "cp.maximum({x}, 0)"},
     latex=r"\operatorname{{relu}}\left({0}\right)",
 )
 leaky_relu: Function = define(
@@ -543,6 +544,7 @@ minimum: Function = define(
 sigmoid: Function = define(
     "sigmoid",
     formula=lambda x: 1 / (1 + exp(-x)),
+    stable=lambda x: where(x > 0, 1, exp(-abs_(x))) / (1 + exp(-abs_(x))),
     derivative=lambda x, o: o * (1 - o),
     latex=r"\sigma\left({0}\right)",
     mark="σ",

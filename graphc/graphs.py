@@ -302,6 +302,27 @@ class Graph(Structure):
 
         return mimebundle(self)
 
+    # Compiling.
+
+    def compile(
+        self, of: Any = None, wrt: Any = None, want: str = "value_and_grad", **options: Any
+    ) -> Any:
+        """A fast function for `want`, with `.source`, `.plan` and `.save(path)`.
+
+        Options: backend, mode, dtype, style, reduce, sparse, checkpoint.
+        """
+        from .program.compiling import compile_graph
+
+        return compile_graph(self, of, wrt, want, **options)
+
+    def emit(
+        self, of: Any = None, wrt: Any = None, want: str = "value_and_grad", **options: Any
+    ) -> str:
+        """The text of a standalone module for `want`; options as in compile."""
+        from .program.compiling import emit
+
+        return emit(self, of, wrt, want, **options)
+
 
 def parse(text: str, name: str = "graph") -> Graph:
     """The graph that a text declares."""

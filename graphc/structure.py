@@ -61,6 +61,7 @@ class Structure:
             None  # told before each applied function (tracing)
         )
         self._formulas: dict[int, Formula] = {}
+        self._inside: set[int] = set()  # the unnamed rows of the formulas that are remembered
 
     # Appending.
 
@@ -175,9 +176,14 @@ class Structure:
             )
         self.rows[name] = row
         self.names[row] = name
-        if row != len(self.ops) - 1:
-            self._formulas.clear()  # an unnamed row inside a formula became a node
+        if row in self._inside:
+            self.forget_formulas()  # an unnamed row inside a formula became a node
         return row
+
+    def forget_formulas(self) -> None:
+        """Names changed inside formulas: they are found anew."""
+        self._formulas.clear()
+        self._inside.clear()
 
     def unused_name(self, stem: str) -> str:
         """The stem, or stem_2, stem_3, ... whichever is free first."""
@@ -232,6 +238,7 @@ class Structure:
         known = self._formulas.get(node)
         if known is None:
             known = self._formulas[node] = self._formula(node)
+            self._inside.update(known.rows)
         return known
 
     def _formula(self, node: int) -> Formula:
@@ -297,7 +304,7 @@ class Structure:
                     while f"{self.names[node]}_{number}" in other.rows:
                         number += 1
                     other.bind(f"{self.names[node]}_{number}", row)
-        other._formulas.clear()
+        other.forget_formulas()
         for row in other.nodes():
             plain = all(o in other.names or not self.operands[o] for o in self.operands[row])
             if row not in owned and self.operands[row] and plain:
@@ -336,7 +343,7 @@ class Structure:
             del other.rows[other.names.pop(row)]
         gone = set(chosen)
         other.split = {r for r in other.split - gone if not gone & set(self.operands[r])}
-        other._formulas.clear()
+        other.forget_formulas()
         return other
 
     def untie(self: S, name: str) -> S:

@@ -67,8 +67,10 @@ def test_the_sweep_knows_nothing_of_ours():
 
 @pytest.mark.parametrize("word", ["eval", "exec", "compile", "pickle", "__import__"])
 def test_nothing_is_executed(word):
-    """User text is never run: these names are not called anywhere."""
+    """User text is never run: only the text that the compiler wrote is, in one place."""
     for file in PACKAGE.rglob("*.py"):
+        if file == PACKAGE / "program" / "running.py" and word in ("exec", "compile"):
+            continue
         for tree in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             called = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
             assert not (called and tree.func.id == word), f"{file.name}:{tree.lineno}"

@@ -1,0 +1,56 @@
+"""graphc emit: a standalone module of derivative code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import GraphcError, visible
+from ..program.compiling import BACKENDS, DTYPES, STYLES
+from ..program.wants import MODES, WANTS
+from .reading import names, read_graph
+from .writing import takes_file
+
+EMIT = """\
+writes a module that imports only NumPy (or CuPy); `python module.py` checks its derivatives"""
+
+
+def register(commands: Any) -> None:
+    """Adds the command."""
+    emit = commands.add_parser(
+        "emit", help="write a module of derivative code", description=EMIT, allow_abbrev=False
+    )
+    emit.set_defaults(run=run)
+    emit.add_argument("--of", metavar="NODES", help="what to compute: L, or a,b (each)")
+    emit.add_argument("--wrt", metavar="NODES", help="by what, such as w1,w2; default: the params")
+    emit.add_argument("--want", choices=tuple(WANTS), default="value_and_grad")
+    emit.add_argument("--backend", choices=BACKENDS, default="numpy")
+    emit.add_argument("--mode", choices=MODES, default="auto", help="how derivatives are found")
+    emit.add_argument("--dtype", choices=DTYPES, default="float64")
+    emit.add_argument("--style", choices=STYLES, default="readable")
+    emit.add_argument("-o", "--output", metavar="FILE", default="-", help="default: - prints it")
+    takes_file(emit, formats=())
+
+
+def run(options: argparse.Namespace) -> None:
+    graph = read_graph(options.file)
+    of = names(options.of) if options.of is not None else None
+    text = graph.emit(
+        of[0] if of is not None and len(of) == 1 else of,
+        names(options.wrt) if options.wrt is not None else None,
+        options.want,
+        backend=options.backend,
+        mode=options.mode,
+        dtype=options.dtype,
+        style=options.style,
+    )
+    if options.output == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(options.output).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise GraphcError(f"cannot write {visible(options.output)}: {reason}") from None

@@ -1,0 +1,1 @@
+"""The machine's side: what was asked as rows, a rewritten program, its text, and running it."""

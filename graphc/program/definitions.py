@@ -1,0 +1,178 @@
+"""Functions that an emitted module defines for itself, because the array library has none.
+
+A composed function is its record's stable formula, printed like everything else. The few others
+are written here, with {np} for the namespace and {dtype} for the dtype.
+"""
+
+from __future__ import annotations
+
+from ..functions import FUNCTIONS
+from ..rules import formula
+from .array_text import ArrayText
+from .naming import Naming
+from .program import Builder
+from .rewrites import FOLD, UNITS
+from .statements import statements
+
+ERF = '''\
+# erf(x) = x * P(x**2) below 1; 1 - exp(-x**2) * Q(2 / (2 + x)) above, to within 2 ulp
+ERF_BELOW = (
+    *(-9.063970842808673e-17, 1.6342614095367152e-15, -2.7835162072109215e-14),
+    *(4.4632242632864775e-13, -6.7113668551641105e-12, 9.422759064650411e-11),
+    *(-1.2290555301717928e-09, 1.4807192815879218e-08, -1.6365844691234924e-07),
+    *(1.6462114365889248e-06, -1.492565035840625e-05, 0.00012055332981789664),
+    *(-0.0008548327023450853, 0.005223977625442188, -0.026866170645131252),
+    *(0.11283791670955126, -0.37612638903183754, 1.1283791670955126),
+)
+ERF_ABOVE = (
+    *(0.007301134995856917, 0.013174502501744024, -0.29910874031127394, 1.171209502392138),
+    *(-2.3603463108671057, 2.868911487616877, -2.216111295830811, 1.2007988921739574),
+    *(-0.5883804984529776, 0.16640235642296913, 0.042165810841716535, 0.1838751661873122),
+    *(0.24583414322512834, 0.28218525546082207, 0.2820897599291754, 1.2965841302986556e-07),
+)
+
+
+def {name}(x):
+    """The error function."""
+    size = {np}.abs(x)
+    square = {np}.minimum(size, 1) ** 2
+    below = {np}.zeros_like(square)
+    for coefficient in ERF_BELOW:
+        below = below * square + coefficient
+    far = {np}.clip(size, 1, 6)
+    place = 2 / (2 + far)
+    above = {np}.zeros_like(place)
+    for coefficient in ERF_ABOVE:
+        above = above * place + coefficient
+    tail = {np}.sign(x) * (1 - {np}.exp(-far * far) * above)
+    return {np}.where(size < 1, x * below, tail)
+'''
+RATIO = '''\
+def {name}(a, b):
+    """a / b, and 0 where b is 0."""
+    return {np}.where(b == 0, 0, a / {np}.where(b == 0, 1, b))
+'''
+LOGSUMEXP = '''\
+def {name}(x, axes):
+    """log(sum(exp(x))) over the axes, without overflow."""
+    top = {np}.max(x, axis=axes, keepdims=True)
+    total = {np}.sum({np}.exp(x - top), axis=axes, keepdims=True)
+    return {np}.squeeze({np}.log(total) + top, axis=axes)[()]
+'''
+SOFTMAX = '''\
+def {name}(x, axes):
+    """exp(x) / sum(exp(x)) over the axes, without overflow."""
+    powers = {np}.exp(x - {np}.max(x, axis=axes, keepdims=True))
+    return powers / {np}.sum(powers, axis=axes, keepdims=True)
+'''
+NORM = '''\
+def {name}(x, axes):
+    """The Euclidean norm over the axes."""
+    return {np}.sqrt({np}.sum(x * x, axis=axes))
+'''
+LOGDET = '''\
+def {name}(x):
+    """The logarithm of a positive determinant."""
+    sign, value = {np}.linalg.slogdet(x)
+    return {np}.where(sign > 0, value, {np}.nan)[()]
+'''
+WINNER = '''\
+def {name}(x, axes, share=False):
+    """1 at the first largest element over the axes (or equal shares), 0 elsewhere."""
+    last = tuple(range(-len(axes), 0))
+    moved = {np}.moveaxis(x, axes, last)
+    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], -1))
+    if share:
+        ties = flat == {np}.max(flat, axis=-1, keepdims=True)
+        chosen = ties / {np}.sum(ties, axis=-1, keepdims=True)
+    else:
+        chosen = {np}.argmax(flat, axis=-1)[..., None] == {np}.arange(flat.shape[-1])
+    return {np}.moveaxis(chosen.astype(x.dtype).reshape(moved.shape), last, axes)
+'''
+GATHER = '''\
+def {name}(x, index, axis):
+    """The elements along an axis that an index array names; -1 gives 0."""
+    border = list(x.shape)
+    border[axis] = 1
+    padded = {np}.concatenate([x, {np}.zeros(border, dtype=x.dtype)], axis=axis)
+    return {np}.take(padded, {np}.where(index < 0, x.shape[axis], index), axis=axis)
+'''
+SCATTER = '''\
+def {name}(x, index, size, axis):
+    """Adds each element to the place that an index array names along an axis of the result."""
+    lead = x.ndim - index.ndim + axis + 1
+    moved = {np}.moveaxis(x, range(lead, lead + index.ndim), range(index.ndim))
+    flat = moved.reshape((index.size, *moved.shape[index.ndim :]))
+    places = index.ravel()
+    result = {np}.zeros((size, *flat.shape[1:]), dtype=x.dtype)
+    {np}.add.at(result, places[places >= 0], flat[places >= 0])
+    return {np}.moveaxis(result, 0, lead)
+'''
+PUT = '''\
+def {name}(x, shape, place):
+    """Zeros of this shape, with x at a place."""
+    result = {np}.zeros(shape, dtype=x.dtype)
+    result[place] = x
+    return result
+'''
+CHECKED = '''\
+def {name}(label, value, shape):
+    """The value as an array of this shape, in which None stands for any size."""
+    array = {np}.asarray(value, dtype={np}.{dtype})
+    wanted = [want for want, size in zip(shape, array.shape) if want not in (None, size)]
+    if array.ndim != len(shape) or wanted:
+        raise ValueError(f"{label} has shape {array.shape}, but {shape} is needed")
+    return array
+'''
+WRITTEN = {
+    "checked": CHECKED,
+    "erf": ERF,
+    "ratio_or_0": RATIO,
+    "logsumexp": LOGSUMEXP,
+    "softmax": SOFTMAX,
+    "norm": NORM,
+    "logdet": LOGDET,
+    "winner": WINNER,
+    "gather": GATHER,
+    "scatter": SCATTER,
+    "put": PUT,
+}
+
+
+def definitions(text: ArrayText) -> list[str]:
+    """The functions that a module's text calls, each after those that it calls itself."""
+    found: dict[str, str] = {}
+    while missing := [name for name in text.functions if name not in found]:
+        for name in missing:
+            if name in WRITTEN:
+                body = WRITTEN[name].replace("{np}", text.namespace)
+                body = body.replace("{dtype}", text.dtype)
+                found[name] = body.replace("{name}", text.function_name(name))
+            else:
+                found[name] = _composed(name, text.functions[name], text)
+    return list(found.values())[::-1]
+
+
+def _composed(name: str, count: int, text: ArrayText) -> str:
+    """A composed function, from the stable formula of its record."""
+    record = FUNCTIONS[name]
+    builder = Builder((FOLD, UNITS))
+    parameters = record.parameters[:count]
+    leaves = [builder.append("input", (), {"name": p, "shape": ()}) for p in parameters]
+    for leaf, parameter in zip(leaves, parameters, strict=True):
+        builder.program.names[leaf] = [parameter]
+    template = formula(name, count, {}, exact=False)
+    assert template is not None, name  # every record has a formula or a native function
+    root = template.run(builder, leaves)
+    naming = Naming(parameters)
+    lines, pieces = statements(builder.program, [root], text, naming, {})
+    doc = record.doc or record.signature() + ", without overflow" * (record.stable is not None)
+    body = [f"    {line}" for line in lines]
+    head = f"def {text.function_name(name)}({', '.join(map(naming.of, parameters))}):"
+    return "\n".join([head, f'    """{_sentence(doc)}"""', *body, f"    return {pieces[root]}", ""])
+
+
+def _sentence(text: str) -> str:
+    """A docstring's first line: a full stop, nothing that could end it early."""
+    clean = text.replace("\\", "").replace('"', "'").strip().split("\n")[0]
+    return clean.rstrip(".") + "."

@@ -1,0 +1,232 @@
+"""A standalone module: docstring, the function, what it needs, and its check of itself.
+
+What stands inside the function is a style's: readable.py or fast.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import GraphcError
+from ..formula import graph_text
+from ..shapes import shape_text
+from ..structure import LEAVES, Structure
+from .array_text import ArrayText
+from .definitions import definitions
+from .naming import Naming
+from .program import Program
+from .selfcheck import self_check
+from .wants import Derived, Question, Results, flat, leaves, mapped
+
+LONGEST_LINE = 88
+LONGEST_TEXT = 20_000  # characters of the graph's text in a docstring
+
+
+@dataclass(frozen=True)
+class Task:
+    """One function to be written: what was asked, its rows, and the program that computes them."""
+
+    asked: Question
+    derived: Derived
+    program: Program
+    results: Results  # rows of the program
+    arguments: tuple[int, ...]  # leaves of the derived graph, in the order of the call
+    reduce: str | None = None
+
+    @property
+    def graph(self) -> Structure:
+        return self.derived.graph
+
+    @property
+    def has_points(self) -> bool:
+        """Whether the function maps over points: a graph of scalars."""
+        return not self.asked.graph.has_tensors
+
+    def optional(self, row: int) -> bool:
+        """Whether an argument may be left out: a tangent, which is then 0."""
+        return row in self.derived.tangents
+
+    def rows(self) -> list[int]:
+        return flat(self.results)
+
+
+def task(
+    asked: Question,
+    derived: Derived,
+    program: Program,
+    place: dict[int, int],
+    reduce: str | None = None,
+) -> Task:
+    """The function to be written, with its arguments in order."""
+    graph = derived.graph
+    needed = {
+        s["name"] for op, s in zip(program.ops, program.settings, strict=True) if op in LEAVES
+    }
+    sized = {size for shape in program.shapes for size in shape if isinstance(size, str)}
+    extra = (*derived.seeds, *derived.tangents)
+    known = {s for r in leaves(graph) if graph.names[r] in needed for s in graph.shape(r)}
+    for row in leaves(graph):  # an argument may be needed for a size alone
+        missing = sized & set(graph.shape(row)) - known
+        if missing and row not in extra:
+            needed.add(graph.names[row])
+            known |= missing
+    plain = [r for r in leaves(graph) if graph.names[r] in needed and r not in extra]
+    results = mapped(derived.results, place.__getitem__)
+    return Task(asked, derived, program, results, (*plain, *extra), reduce)
+
+
+Body = Callable[[Task, ArrayText, Naming], list[str]]
+
+
+def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: bool = True) -> str:
+    """The text of a module whose first task is what was asked for; others serve its check."""
+    first = tasks[0]
+    names = [name for one in tasks for name in [*first.graph.rows, *one.graph.rows]]
+    names += sorted(first.asked.graph.named_sizes())
+    naming = Naming(dict.fromkeys(names))
+    called: dict[str, str] = {}
+
+    def function_name(name: str) -> str:
+        if name not in called:
+            called[name] = naming.fresh(name)
+        return called[name]
+
+    text = ArrayText(backend, dtype, naming.of, function_name)
+    functions = [function(one, body, text, naming) for one in tasks]
+    checks = self_check(first, tasks[-1], text, naming) if check else ""
+    library = "cupy as cp" if backend == "cupy" else "numpy as np"
+    parts = [
+        docstring(first) + f"\nimport {library}\nfrom numpy.typing import ArrayLike\n",
+        *(f"\n{definition}" for definition in definitions(text)),
+        *(f"\n{one}" for one in functions),
+    ]
+    if checks:
+        parts.append(f"\n{checks}")
+    return "\n".join(parts)
+
+
+def function(one: Task, body: Body, text: ArrayText, naming: Naming) -> str:
+    """One function: signature, docstring, arguments as arrays, and what the style writes."""
+    lines = signature(one, text, naming)
+    lines.append(f'    """{summary(one)}"""')
+    lines += [f"    {line}" for line in prologue(one, text, naming)]
+    lines += [f"    {line}" if line else "" for line in body(one, text, naming)]
+    return "\n".join(lines) + "\n"
+
+
+RETURNS = {  # with A for the array type
+    "value": "A",
+    "values": "dict[str, A]",
+    "grad": "dict[str, A]",
+    "value_and_grad": "tuple[A, dict[str, A]]",
+    "jacobian": "A",
+    "hessian": "A",
+    "jvp": "tuple[A, A]",
+    "vjp": "tuple[A, dict[str, A]]",
+    "hvp": "dict[str, A]",
+}
+LISTED = {"value": "dict[str, A]", "jvp": "tuple[dict[str, A], dict[str, A]]"} | {
+    "grad": "dict[str, dict[str, A]]",
+    "value_and_grad": "tuple[dict[str, A], dict[str, dict[str, A]]]",
+    "vjp": "tuple[dict[str, A], dict[str, A]]",
+}
+
+
+def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """The line (or lines) with the arguments and the types."""
+    graph, parts = one.graph, []
+    defaults = True  # only the last arguments may have one
+    for row in reversed(one.arguments):
+        name = naming.of(graph.names[row])
+        given = graph.given.get(row)
+        defaults = defaults and (one.optional(row) or (given is not None and not graph.shape(row)))
+        if one.optional(row) and graph.shape(row):
+            parts.append(f"{name}: ArrayLike | None = None")
+        elif defaults:
+            default = "0" if one.optional(row) else text.number(given)[0]
+            parts.append(f"{name}: ArrayLike = {default}")
+        else:
+            parts.append(f"{name}: ArrayLike")
+    parts.reverse()
+    want = one.asked.want
+    kind = LISTED.get(want, RETURNS[want]) if one.asked.of_listed else RETURNS[want]
+    end = f") -> {kind.replace('A', f'{text.namespace}.ndarray')}:"
+    line = f"def {want}({', '.join(parts)}{end}"
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return [f"def {want}(", *(f"    {part}," for part in parts), end]
+
+
+def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """The arguments as arrays of the dtype; tensors with their shapes checked, sizes named."""
+    graph, np = one.graph, text.namespace
+    lines: list[str] = []
+    known: set[str] = set()
+    for row in one.arguments:
+        name, shape = naming.of(graph.names[row]), graph.shape(row)
+        if one.optional(row) and shape:
+            base = graph.names[row].rsplit("_dot", 1)[0]
+            origin = naming.of(base)
+            lines.append(f"{name} = {np}.zeros_like({origin}) if {name} is None else {name}")
+        if not shape and one.has_points:
+            lines.append(f"{name} = {np}.asarray({name}, dtype={np}.{text.dtype})")
+            continue
+        wanted = ", ".join(
+            str(s) if isinstance(s, int) else naming.of(s) if s in known else "None" for s in shape
+        )
+        wanted = f"({wanted},)" if len(shape) == 1 else f"({wanted})"
+        lines.append(f"{name} = {text.own('checked', repr(name), name, wanted)[0]}")
+        for axis, size in enumerate(shape):
+            if isinstance(size, str) and size not in known:
+                known.add(size)
+                lines.append(f"{naming.of(size)} = {name}.shape[{axis}]")
+    return lines
+
+
+def summary(one: Task) -> str:
+    """The first line of the function's docstring."""
+    asked = one.asked
+    of = asked.of[0] if len(asked.of) == 1 else "of"
+    wrt = ", ".join(asked.wrt[:6]) + ", ..." * (len(asked.wrt) > 6)
+    words = {
+        "value": f"The value of {', '.join(asked.of[:6])}.",
+        "values": "The value of every node.",
+        "grad": f"The gradient d {of} / d ({wrt}) by name.",
+        "value_and_grad": f"({of}, its gradient by name): d {of} / d ({wrt}).",
+        "jacobian": f"The derivatives of {', '.join(asked.of[:6])} by {wrt}.",
+        "hessian": f"The second derivatives of {of} by {wrt}.",
+        "jvp": f"({of}, its change along the tangents): tangents of {wrt} default to 0.",
+        "vjp": f"({of}, adjoints by name): what the given adjoint brings to {wrt}.",
+        "hvp": f"The Hessian of {of} times the tangents of {wrt}, by name.",
+    }
+    return words[asked.want]
+
+
+def docstring(first: Task) -> str:
+    """The module's docstring: what it computes, shapes, and the graph's text."""
+    asked = first.asked
+    lines = [f'"""{asked.want} of the graph {_safe(asked.graph.name)}.', ""]
+    shaped = [
+        f"    {first.graph.names[row]}: {shape_text(first.graph.shape(row))}"
+        for row in first.arguments
+        if first.graph.shape(row)
+    ]
+    if shaped:
+        lines += ["Shapes of the arguments; the others are scalars:", "", *shaped, ""]
+    else:
+        lines += ["Arguments are numbers or arrays of points, which broadcast.", ""]
+    try:
+        text = graph_text(asked.graph)
+    except GraphcError:
+        text = ""
+    if text and len(text) <= LONGEST_TEXT:
+        lines += ["The graph:", "", *(f"    {_safe(line)}".rstrip() for line in text.splitlines())]
+        lines.append("")
+    return "\n".join(lines) + '"""\n'
+
+
+def _safe(text: str) -> str:
+    """Text that cannot end a docstring or escape in it."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shown.replace("\\", "/").replace('"', "'")

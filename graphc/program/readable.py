@@ -1,0 +1,200 @@
+"""The readable style: the module you would have written on your best day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import GraphcError
+from ..evaluation import Evaluation
+from ..formula import formula_text
+from ..structure import Structure
+from .array_text import ArrayText
+from .module import Task
+from .naming import Naming
+from .program import Program
+from .statements import statements
+from .wants import Matrix, Results
+
+MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
+LONGEST_NOTE = 160
+LONGEST_RETURN = 80
+VIEWS = ("reshape", "gather", "contract")  # operations whose result may share memory
+
+
+def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """The statements of a function, with the rule of each adjoint as its comment."""
+    lines, names = statements(
+        one.program, one.rows(), text, naming, notes(one.graph), headings(one)
+    )
+    points = _points(one, text, naming)
+    results = Returned(one, text, names, naming)
+    returned = results.tree(one.results)
+    if results.needs_points:
+        lines[:0] = points
+    return [*lines, *results.lines, *_returning(returned)]
+
+
+def _returning(text: str) -> list[str]:
+    """The return statement; a dict that is too long for one line has a line per entry."""
+    if len(text) <= LONGEST_RETURN or not text.endswith("}") or text.count("{") != 1:
+        return [f"return {text}"]
+    before, _, inside = text[:-1].partition("{")
+    entries = inside.replace(', "', ',\n"').splitlines()
+    return [f"return {before}{{", *(f"    {entry.rstrip(',')}," for entry in entries), "}"]
+
+
+def _points(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """The shape of the points, over which every result of a graph of scalars stretches."""
+    shapes = [f"{naming.of(one.graph.names[row])}.shape" for row in one.arguments]
+    return [f"points = {text.namespace}.broadcast_shapes({', '.join(shapes)})"]
+
+
+class Returned:
+    """The return value as text: fresh arrays, each over all points."""
+
+    def __init__(self, one: Task, text: ArrayText, names: dict[int, str], naming: Naming) -> None:
+        self.one = one
+        self.text = text
+        self.names = names
+        self.naming = naming
+        self.lines: list[str] = []
+        self.needs_points = False
+        self._reaching = reaching(one.program) if one.has_points else []
+        self._handed_over: set[int] = set()
+
+    def tree(self, results: Results) -> str:
+        if isinstance(results, int):
+            return self.fresh(results)
+        if isinstance(results, Matrix):
+            return self.matrix(results)
+        if isinstance(results, dict):
+            inner = ", ".join(f'"{name}": {self.tree(part)}' for name, part in results.items())
+            return f"{{{inner}}}"
+        return ", ".join(self.tree(part) for part in results)
+
+    def fresh(self, row: int) -> str:
+        """A result that shares no memory with an argument or another result."""
+        one, name = self.one, self.names[row]
+        program = one.program
+        if self.one.reduce:
+            return self.reduced(row)
+        if one.has_points and len(self._reaching[row]) < len(one.arguments):
+            self.needs_points = True
+            np = self.text.namespace
+            return f"{np}.full(points, {name}, dtype={np}.{self.text.dtype})[()]"
+        shared = program.is_leaf(row) or row in self._handed_over or program.ops[row] in VIEWS
+        if program.ops[row] == "const":
+            np = self.text.namespace
+            return f"{np}.array({name}, dtype={np}.{self.text.dtype})[()]"
+        self._handed_over.add(row)
+        return f"+{name}" if shared and name.isidentifier() else name
+
+    def reduced(self, row: int) -> str:
+        """A result summed (or averaged) over the points."""
+        self.needs_points = True
+        np, name = self.text.namespace, self.names[row]
+        how = "sum" if self.one.reduce == "sum" else "mean"
+        if len(self._reaching[row]) < len(self.one.arguments):
+            name = f"{np}.broadcast_to({name}, points)"
+        return f"{np}.{how}({name})"
+
+    def matrix(self, matrix: Matrix) -> str:
+        """One matrix: entries set one by one, or flattened blocks."""
+        np, name = self.text.namespace, self.naming.fresh("matrix")
+        if not self.one.has_points:
+            lines = [
+                ", ".join(
+                    f"{np}.reshape({self.names[row]}, ({self._size(high)}, {self._size(wide)}))"
+                    for row, wide in zip(line, matrix.widths, strict=True)
+                )
+                for line, high in zip(matrix.entries, matrix.heights, strict=True)
+            ]
+            inner = ",\n        ".join(f"[{line}]" for line in lines)
+            self.lines += [f"{name} = {np}.block([", f"    {inner},", "])"]
+            return name
+        height, width = len(matrix.entries), len(matrix.entries[0])
+        lead = "" if self.one.reduce else "*points, "
+        self.needs_points = self.needs_points or not self.one.reduce
+        self.lines.append(
+            f"{name} = {np}.zeros(({lead}{height}, {width}), dtype={np}.{self.text.dtype})"
+        )
+        for i, line in enumerate(matrix.entries):
+            for j, row in enumerate(line):
+                if self.one.program.number(row) != 0:
+                    entry = self.reduced(row) if self.one.reduce else self.names[row]
+                    self.lines.append(f"{name}[..., {i}, {j}] = {entry}")
+        return name
+
+    def _size(self, shape: tuple[int | str, ...]) -> str:
+        return " * ".join(self.text.size(size) for size in shape) or "1"
+
+
+def reaching(program: Program) -> list[frozenset[int]]:
+    """The arguments that each row depends on."""
+    found: list[frozenset[int]] = []
+    known: dict[frozenset[int], frozenset[int]] = {}
+    for row, operands in enumerate(program.operands):
+        here = frozenset((row,)) if program.is_leaf(row) else frozenset()
+        for operand in operands:
+            if not found[operand] <= here:
+                here = here | found[operand]
+        found.append(known.setdefault(here, here))  # equal sets are one object
+    return found
+
+
+# Comments.
+
+
+def headings(one: Task) -> dict[int, str]:
+    """Lines that say where values end and derivatives begin."""
+    of = one.asked.of[0] if len(one.asked.of) == 1 else "of"
+    words = {
+        "jvp": "# Forward: v_dot is the change of v along the tangents.",
+        "hvp": f"# Backward, then along the tangents: v_bar is d {of} / d v, v_dot its change.",
+        "hessian": f"# Backward, then forward: v_bar is d {of} / d v, v_dot a change of v.",
+    }
+    if one.asked.want in ("value", "values"):
+        return {}
+    bars = any(name.endswith("_bar") for names in one.program.names.values() for name in names)
+    usual = f"# Backward: v_bar is d {of} / d v." if bars else "# Forward: v_dot is d v / d wrt."
+    return {0: "# Values.", one.derived.declared: words.get(one.asked.want, usual)}
+
+
+def notes(graph: Structure) -> dict[str, str]:
+    """{name: the rule by which it was derived} for adjoints and tangents."""
+    if len(graph.names) > MOST_NOTED:
+        return {}
+    found: dict[str, list[str]] = {}
+    rule = _rules(graph)
+    for node in graph.nodes():
+        name = graph.names[node]
+        for edge, source in graph.edges_of(node):
+            origin = graph.names[source]
+            for target, other in (
+                (f"{origin}_bar", f"{name}_bar"),
+                (f"{name}_dot", f"{origin}_dot"),
+            ):
+                if target in graph.rows and other in graph.rows:
+                    found.setdefault(target, []).append(rule(node, edge))
+    joined = {name: ", ".join(dict.fromkeys(filter(None, r))) for name, r in found.items()}
+    return {name: note for name, note in joined.items() if len(note) <= LONGEST_NOTE}
+
+
+def _rules(graph: Structure) -> Callable[[int, int], str]:
+    """How to write the rule of an edge: d h / d x = ..., or the formula of a tensor node."""
+    if graph.has_tensors:
+        return lambda node, edge: f"{graph.names[node]} = {formula_text(graph, node)}"
+    from ..symbols import Symbols, symbol
+
+    known = {row: symbol(graph.names[row]) for row in graph.nodes()}
+    evaluation = Evaluation(graph, Symbols("shorten the formula"), known, {})
+
+    def rule(node: int, edge: int) -> str:
+        source = graph.names[graph.formula(node).sources[edge]]
+        try:
+            local = evaluation.local(node)[edge]
+        except GraphcError:
+            return ""
+        return "" if local is None else f"d {graph.names[node]} / d {source} = {local}"
+
+    return rule

@@ -1,0 +1,239 @@
+"""The passes: each a table {operation: rule}, where a rule gives a simpler row or None.
+
+No rule may turn a right value into another one, at any point: the tests run every pass alone on
+random programs in exact arithmetic and at 0, infinities, NaN, kinks, huge and tiny numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..arithmetic import NUMBERS
+from ..exact import Exact
+from ..functions import FUNCTIONS
+from ..rules import formula
+from .program import NO_SETTINGS, Builder, Rule, Settings
+
+Args = Sequence[int]
+LARGEST_POWER_OF_TWO = 1 << 1000
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "power")
+
+
+# Constant folding.
+
+
+def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
+    """A rule that computes an operation on constants, if the result is a number of these kinds."""
+
+    def of(op: str) -> Rule:
+        def rule(builder: Builder, args: Args, settings: Settings) -> int | None:
+            values = [builder.program.settings[a].get("value") for a in args]
+            if not all(isinstance(value, kinds) for value in values):
+                return None
+            result = NUMBERS.apply(op, values, settings)
+            return builder.constant(result) if isinstance(result, kinds) else None
+
+        return rule
+
+    return of
+
+
+_rational = _folded((int, Fraction))
+_number = _folded((int, Fraction, Exact))
+FOLD: dict[str, Rule] = {op: _rational(op) for op in ARITHMETIC}
+FOLD_ALL: dict[str, Rule] = {
+    op: _number(op) for op, record in FUNCTIONS.items() if record.binding and op != "where"
+}
+
+
+# Units and signs. Multiplying by 0 is left alone: 0 times infinity is not 0.
+
+
+def _copied(builder: Builder, args: Args, settings: Settings) -> int:
+    return args[0]
+
+
+def _add(builder: Builder, args: Args, settings: Settings) -> int | None:
+    a, b = args
+    for one, other in ((a, b), (b, a)):
+        if _is(builder, one, 0) and _same_shape(builder, other, one):
+            return other
+    if inner := builder.inside(b, "neg"):
+        return builder.apply("sub", (a, inner[0]), NO_SETTINGS)
+    if inner := builder.inside(a, "neg"):
+        return builder.apply("sub", (b, inner[0]), NO_SETTINGS)
+    return None
+
+
+def _sub(builder: Builder, args: Args, settings: Settings) -> int | None:
+    a, b = args
+    if _is(builder, b, 0) and _same_shape(builder, a, b):
+        return a
+    if _is(builder, a, 0) and _same_shape(builder, b, a):
+        return builder.apply("neg", (b,), NO_SETTINGS)
+    if inner := builder.inside(b, "neg"):
+        return builder.apply("add", (a, inner[0]), NO_SETTINGS)
+    return None
+
+
+def _mul(builder: Builder, args: Args, settings: Settings) -> int | None:
+    a, b = args
+    for one, other in ((a, b), (b, a)):
+        if _is(builder, one, 1) and _same_shape(builder, other, one):
+            return other
+        if _is(builder, one, -1) and _same_shape(builder, other, one):
+            return builder.apply("neg", (other,), NO_SETTINGS)
+    for one, other in ((a, b), (b, a)):
+        if inner := builder.inside(one, "neg"):
+            product = builder.apply("mul", (inner[0], other) if one == a else (other, inner[0]), {})
+            return builder.apply("neg", (product,), NO_SETTINGS)
+        below = builder.inside(one, "div")
+        if below and _is(builder, below[0], 1):
+            return builder.apply("div", (other, below[1]), NO_SETTINGS)
+    return None
+
+
+def _div(builder: Builder, args: Args, settings: Settings) -> int | None:
+    a, b = args
+    if _is(builder, b, 1) and _same_shape(builder, a, b):
+        return a
+    if inner := builder.inside(a, "neg"):
+        below = builder.apply("div", (inner[0], b), NO_SETTINGS)
+        return builder.apply("neg", (below,), NO_SETTINGS)
+    return None
+
+
+def _neg(builder: Builder, args: Args, settings: Settings) -> int | None:
+    if inner := builder.inside(args[0], "neg"):
+        return inner[0]
+    if inner := builder.inside(args[0], "sub"):
+        return builder.apply("sub", inner[::-1], NO_SETTINGS)
+    return None
+
+
+def _power_units(builder: Builder, args: Args, settings: Settings) -> int | None:
+    return args[0] if settings["exponent"] == 1 else None
+
+
+UNITS: dict[str, Rule] = {
+    "identity": _copied,
+    "stop": _copied,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "neg": _neg,
+    "power": _power_units,
+}
+
+
+def _is(builder: Builder, row: int, number: int) -> bool:
+    value = builder.number(row)
+    return isinstance(value, (int, Fraction)) and value == number
+
+
+def _same_shape(builder: Builder, row: int, other: int) -> bool:
+    """Whether the other operand does not widen this one."""
+    return len(builder.program.shapes[other]) == 0 or (
+        builder.program.shapes[row] == builder.program.shapes[other]
+    )
+
+
+# Strength reduction: powers as products, roots and reciprocals. Each is right at 0 and infinity.
+
+
+def _reciprocal(builder: Builder, row: int) -> int:
+    return builder.apply("div", (builder.constant(1), row), NO_SETTINGS)
+
+
+def _square(builder: Builder, x: int) -> int:
+    return builder.apply("square", (x,), NO_SETTINGS)
+
+
+POWERS: dict[Any, Callable[[Builder, int], int]] = {
+    2: _square,
+    3: lambda b, x: b.apply("mul", (_square(b, x), x), NO_SETTINGS),
+    4: lambda b, x: _square(b, _square(b, x)),
+    -1: _reciprocal,
+    -2: lambda b, x: _reciprocal(b, _square(b, x)),
+    Fraction(1, 2): lambda b, x: b.apply("sqrt", (x,), NO_SETTINGS),
+    Fraction(-1, 2): lambda b, x: _reciprocal(b, b.apply("sqrt", (x,), NO_SETTINGS)),
+    Fraction(3, 2): lambda b, x: b.apply("mul", (x, b.apply("sqrt", (x,), {})), NO_SETTINGS),
+}
+
+
+def _power(builder: Builder, args: Args, settings: Settings) -> int | None:
+    cheaper = POWERS.get(settings["exponent"])
+    return None if cheaper is None else cheaper(builder, args[0])
+
+
+def _halved(builder: Builder, args: Args, settings: Settings) -> int | None:
+    """Division by a power of two is exact as a multiplication."""
+    number = builder.number(args[1])
+    if not isinstance(number, (int, Fraction)) or number == 0:
+        return None
+    inverse = 1 / Fraction(number)
+    above, below = abs(inverse.numerator), inverse.denominator
+    if above & (above - 1) or below & (below - 1) or max(above, below) > LARGEST_POWER_OF_TWO:
+        return None
+    return builder.apply("mul", (args[0], builder.constant(inverse)), NO_SETTINGS)
+
+
+def _squared(builder: Builder, args: Args, settings: Settings) -> int | None:
+    return _square(builder, args[0]) if args[0] == args[1] else None
+
+
+STRENGTH: dict[str, Rule] = {"power": _power, "div": _halved, "mul": _squared}
+
+
+# Stable forms: composed functions as the operations they are made of.
+
+
+def _expanded(op: str) -> Rule:
+    def rule(builder: Builder, args: Args, settings: Settings) -> int | None:
+        template = formula(op, len(args), settings, exact=False)
+        assert template is not None
+        return int(template.run(builder, args))
+
+    return rule
+
+
+def _ratio(builder: Builder, args: Args, settings: Settings) -> int:
+    zero, one = builder.constant(0), builder.constant(1)
+    empty = builder.apply("eq", (args[1], zero), NO_SETTINGS)
+    safe = builder.apply("where", (empty, one, args[1]), NO_SETTINGS)
+    ratio = builder.apply("div", (args[0], safe), NO_SETTINGS)
+    return builder.apply("where", (empty, zero, ratio), NO_SETTINGS)
+
+
+def stable(backend: str) -> dict[str, Rule]:
+    """The composed functions, a user's own included, that a back end has no function for."""
+    rules = {
+        op: _expanded(op)
+        for op, record in FUNCTIONS.items()
+        if record.formula is not None
+        and backend not in record.native
+        and (backend not in record.code or record.origin == "graphc")
+    }
+    return {**rules, "ratio_or_0": _ratio}
+
+
+def readable() -> tuple[Mapping[str, Rule], ...]:
+    """The passes for code that is read: what a person would have simplified."""
+    return (FOLD, UNITS)
+
+
+def fast(backend: str = "numpy") -> tuple[Mapping[str, Rule], ...]:
+    """The passes for code that is run."""
+    return (stable(backend), FOLD_ALL, STRENGTH, UNITS)
+
+
+PASSES: dict[str, Callable[[], Mapping[str, Rule]]] = {
+    "fold": lambda: FOLD,
+    "fold_all": lambda: FOLD_ALL,
+    "units": lambda: UNITS,
+    "strength": lambda: STRENGTH,
+    "stable": lambda: stable("numpy"),
+}

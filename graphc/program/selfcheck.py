@@ -1,0 +1,170 @@
+"""The check under __main__: derivatives along one direction against differences of the value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .array_text import ArrayText
+from .naming import Naming
+from .points import point_texts
+from .wants import Matrix
+
+if TYPE_CHECKING:
+    from .module import Task
+
+STEP, TWICE = "1e-5", "2e-5"
+
+
+def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) -> str:
+    """The function `check` and its call, or a call that only shows the result."""
+    if text.dtype != "float64":
+        return ""
+    graph, np = first.graph, text.namespace
+    others = (*first.derived.tangents, *first.derived.seeds)
+    own = [row for row in first.arguments if row not in others]
+    more = [companion.graph.names[row] for row in companion.arguments]
+    plain = [*own, *(graph.row(n) for n in more if graph.row(n) not in (*own, *others))]
+    found = point_texts(graph, [first.program, companion.program], plain, others, np)
+    if found is None:
+        return ""
+    at, along = found
+    names = {row: naming.of(graph.names[row]) for row in [*plain, *others]}
+    lines = ["def check():"]
+    want = first.asked.want
+    arguments = [row for row in plain if graph.names[row] in first.asked.wrt]
+    if not _is_comparable(first, arguments):
+        lines.append('    """Prints the result at one point."""')
+        ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}
+        lines += _point("at", {names[row]: at[row] for row in own} | ones)
+        lines.append(f'    print("{want}:", {want}(**at))')
+    else:
+        lines.append('    """Compares the derivatives along a direction with differences."""')
+        lines += _point("at", {names[row]: at[row] for row in plain})
+        lines += _point("along", {names[row]: along[row] for row in arguments})
+        lines += [f"    {line}" for line in _comparison(first, companion, names, text)]
+    lines += ["", "", 'if __name__ == "__main__":', "    check()", ""]
+    return "\n".join(lines)
+
+
+def _is_comparable(first: Task, arguments: list[int]) -> bool:
+    """Whether differences of the value can tell: every `wrt` is an argument, nothing is stopped."""
+    graph = first.asked.graph
+    return (
+        first.asked.want not in ("value", "values")
+        and len(arguments) == len(first.asked.wrt)
+        and "stop" not in graph.ops
+        and not graph.partials
+        and first.asked.weights is None
+    )
+
+
+def _point(name: str, values: dict[str, str]) -> list[str]:
+    if not values:
+        return [f"    {name} = {{}}"]
+    inner = [f'        "{key}": {value},' for key, value in values.items()]
+    return [f"    {name} = {{", *inner, "    }"]
+
+
+def _comparison(first: Task, companion: Task, names: dict[int, str], text: ArrayText) -> list[str]:
+    """Code that computes `derived` and `measured`, and compares them."""
+    np, want, asked = text.namespace, first.asked.want, first.asked
+    pairs = [(name, names[first.graph.row(name)]) for name in asked.wrt]
+    taken = {names[first.graph.row(companion.graph.names[row])] for row in companion.arguments}
+    whole = len(taken) == len(names) - len((*first.derived.tangents, *first.derived.seeds))
+    passed = "**{}" if whole else ", ".join(f'{name}={{0}}["{name}"]' for name in sorted(taken))
+    called = companion.asked.want + "({})" + "[0]" * (companion.asked.want == "value_and_grad")
+    ahead, behind, here = (
+        called.format(passed.format(point)) for point in ("ahead", "behind", "at")
+    )
+    extra = {names[row] for row in (*first.derived.tangents, *first.derived.seeds)}
+    own = sorted({names[row] for row in first.arguments} - extra)
+    at = "**at" if set(own) >= taken else ", ".join(f'{name}=at["{name}"]' for name in own)
+    before = f"{at}, " if at else ""  # what stands before further arguments
+    member = f'["{asked.of[0]}"]' if asked.of_listed else ""
+    dots = ", ".join(f'"{names[r]}": along["{names[s]}"]' for r, s in _dots(first))
+    slopes = f"sum({np}.sum(slopes[name] * along[name]) for name in along)"
+    if any(name != argument for name, argument in pairs):
+        slopes = " + ".join(f'{np}.sum(slopes["{a}"] * along["{b}"])' for a, b in pairs)
+    lines = [
+        f"ahead = {{name: at[name] + {STEP} * along.get(name, 0) for name in at}}",
+        f"behind = {{name: at[name] - {STEP} * along.get(name, 0) for name in at}}",
+    ]
+    measured = f"measured = ({ahead}{member} - {behind}{member}) / {TWICE}"
+    if want in ("grad", "value_and_grad"):
+        part = "[1]" if want == "value_and_grad" else ""
+        lines += [
+            f"slopes = {want}({at}){part}{member}",
+            f"derived = {slopes}",
+            measured,
+        ]
+    elif want == "vjp":
+        lines.append(f"here = {here}")
+        members = {
+            names[row]: f"[{of!r}]" if asked.of_listed else ""
+            for row, of in zip(first.derived.seeds, asked.of, strict=True)
+        }
+        seeds = ", ".join(f'"{bar}": {np}.ones_like(here{m})' for bar, m in members.items())
+        terms = " + ".join(f"{np}.sum({ahead}{m} - {behind}{m})" for m in members.values())
+        lines += [
+            f"slopes = vjp({before}**{{{seeds}}})[1]",
+            f"derived = {slopes}",
+            f"measured = ({terms}) / {TWICE}",
+        ]
+    elif want == "jvp":
+        lines += [f"derived = jvp({before}**{{{dots}}})[1]{member}", measured]
+    elif want == "hvp":
+        key = f'["{asked.wrt[0]}"]'
+        lines += [
+            f"derived = hvp({before}**{{{dots}}}){key}",
+            f"measured = ({ahead}{key} - {behind}{key}) / {TWICE}",
+        ]
+    else:
+        lines += _matrix_comparison(first, pairs, ahead, behind, at, np)
+    return [
+        *lines,
+        f"error = {np}.max({np}.abs(derived - measured)) / (1 + {np}.max({np}.abs(measured)))",
+        f'print(f"{want}: derived and measured differ by {{error:.1e}} along a direction")',
+        "if not error < 1e-5:",
+        f'    raise SystemExit("{want}: the derivatives do not agree with differences")',
+    ]
+
+
+def _dots(first: Task) -> list[tuple[int, int]]:
+    """(tangent argument, the leaf it belongs to)."""
+    graph = first.graph
+    return [
+        (dot, graph.row(name))
+        for dot, name in zip(first.derived.tangents, first.asked.wrt, strict=False)
+    ]
+
+
+def _matrix_comparison(
+    first: Task, pairs: list[tuple[str, str]], ahead: str, behind: str, at: str, np: str
+) -> list[str]:
+    """Jacobians and Hessians, times the direction."""
+    asked = first.asked
+    if not isinstance(first.results, Matrix):
+        argument = pairs[0][1]
+        difference = f"({ahead} - {behind})"
+        if asked.want == "hessian":
+            difference = f'({ahead}["{pairs[0][0]}"] - {behind}["{pairs[0][0]}"])'
+        axes = f"{np}.ndim(along[{argument!r}])"
+        return [
+            f"derived = {np}.tensordot({asked.want}({at}), along[{argument!r}], axes={axes})",
+            f"measured = {difference} / {TWICE}",
+        ]
+    along = ", ".join(f"{np}.ravel(along[{argument!r}])" for _, argument in pairs)
+    keys = asked.wrt if asked.want == "hessian" else asked.of
+    listed = asked.want == "hessian" or asked.of_listed
+
+    def joined(side: str) -> str:
+        members = [
+            f'{np}.ravel({side}["{key}"])' if listed else f"{np}.ravel({side})" for key in keys
+        ]
+        return f"{np}.concatenate([{', '.join(members)}])"
+
+    return [
+        f"derived = {asked.want}({at}) @ {np}.concatenate([{along}])",
+        f"ahead, behind = {ahead}, {behind}",
+        f"measured = ({joined('ahead')} - {joined('behind')}) / {TWICE}",
+    ]
