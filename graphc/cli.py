@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from . import __version__
-from .commands import demo, derive, draw, emit, show
+from .commands import demo, derive, draw, emit, explain, show
 from .errors import GraphcError
 
 BAD, INTERRUPTED, CLOSED, BROKEN = 2, 130, 141, 70  # exit codes
@@ -30,7 +30,7 @@ def _parser() -> Parser:
     parser = Parser("graphc", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for command in (show, derive, draw, emit, demo):
+    for command in (show, derive, explain, draw, emit, demo):
         command.register(commands)
     return parser
 
@@ -82,6 +82,7 @@ _SPELLINGS = (
     (re.compile(r"\bform='(\w+)'"), r"--form \1"),
     (re.compile(r"\b(of|wrt|limit)=(?=\d|\s|$)"), r"--\1 "),
     (re.compile(r"\breverse\(\)"), "--mode reverse"),
+    (re.compile(r"\bmode='(\w+)'"), r"--mode \1"),
 )
 
 

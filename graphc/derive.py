@@ -6,7 +6,7 @@ Every verb is the one sweep of paths.py over an Evaluation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from .structure import Structure
 MODES = ("auto", "reverse", "forward", "paths")
 Hop = tuple[int, Edge]  # (next node, the edge that leads there)
 Carry = Callable[[Edge, Any], Any]
+Path = tuple[tuple[int, Edge], ...]  # (node, edge that led there); the first edge is None
 
 
 # Nodes and hops.
@@ -196,14 +197,45 @@ def reduce_values(request: Request, values: Iterable[Any]) -> Any:
     return total
 
 
+class Trace:
+    """What a sweep did: its request, what came over each edge, each node's sum, in order.
+
+    In symbols everything is a row of the request's graph: formulas, cheap and as they were made.
+    """
+
+    def __init__(self) -> None:
+        self.request: Request
+        self.carried: dict[Edge, Any] = {}
+        self.sums: dict[int, Any] = {}
+
+    def watched(self, carry: Carry) -> Carry:
+        """The same carry, remembered."""
+
+        def remembered(edge: Edge, value: Any) -> Any:
+            self.carried[edge] = carry(edge, value)
+            return self.carried[edge]
+
+        return remembered
+
+    def visit(self, node: int, value: Any) -> Any:
+        """Remembers a node's sum once it is complete."""
+        self.sums[node] = value
+        return value
+
+
 def reverse(
-    graph: Structure, of: Any = None, at: Mapping[str, Any] | None = None, form: str = "nodes"
+    graph: Structure,
+    of: Any = None,
+    at: Mapping[str, Any] | None = None,
+    form: str = "nodes",
+    trace: Trace | None = None,
 ) -> Derivatives:
     """The derivative of `of` by every node that has a path to it."""
     ends = seeds_of(graph, of)
-    request = Request(graph, at, form, upstream(graph, ends))
+    request = Request(graph, at, form, upstream(graph, ends), rows=trace is not None)
     label = "of" if len(ends) > 1 else graph.names[next(iter(ends))]
-    return _finished(request, adjoints(request, ends), "bar", lambda name: f"d {label} / d {name}")
+    found = adjoints(request, ends, trace)
+    return _finished(request, found, "bar", lambda name: f"d {label} / d {name}", trace is None)
 
 
 def seeds_of(graph: Structure, of: Any) -> dict[int, Any]:
@@ -212,25 +244,30 @@ def seeds_of(graph: Structure, of: Any) -> dict[int, Any]:
     return _seeds(graph, of, default)
 
 
-def adjoints(request: Request, ends: dict[int, Any]) -> dict[int, Any]:
+def adjoints(request: Request, ends: dict[int, Any], trace: Trace | None = None) -> dict[int, Any]:
     """{row: adjoint}, as the algebra carries it, of every node with a path to the ends."""
     graph = request.graph
     order = sorted(upstream(graph, ends), reverse=True)
-    return _swept(request, ends, order, lambda node: into(graph, node), "bar")
+    return _swept(request, ends, order, lambda node: into(graph, node), "bar", trace)
 
 
 def forward(
-    graph: Structure, wrt: Any, at: Mapping[str, Any] | None = None, form: str = "nodes"
+    graph: Structure,
+    wrt: Any,
+    at: Mapping[str, Any] | None = None,
+    form: str = "nodes",
+    trace: Trace | None = None,
+    within: Iterable[int] | None = None,
 ) -> Derivatives:
-    """The derivative of every node that a path reaches from `wrt`."""
+    """The derivative of every node (or of those `within`) that a path reaches from `wrt`."""
     starts = _seeds(graph, wrt, None)
-    order = graph.nodes()
+    order = graph.nodes() if within is None else sorted(within)
     hops = out_of(graph, order)
     touched = reached(order, lambda n: hops.get(n, ()), starts)
-    request = Request(graph, at, form, upstream(graph, touched))
+    request = Request(graph, at, form, upstream(graph, touched), rows=trace is not None)
     label = "wrt" if len(starts) > 1 else graph.names[next(iter(starts))]
-    tangents = _swept(request, starts, order, lambda node: hops.get(node, ()), "dot")
-    return _finished(request, tangents, "dot", lambda name: f"d {name} / d {label}")
+    tangents = _swept(request, starts, order, lambda node: hops.get(node, ()), "dot", trace)
+    return _finished(request, tangents, "dot", lambda name: f"d {name} / d {label}", trace is None)
 
 
 def _swept(
@@ -239,6 +276,7 @@ def _swept(
     order: Sequence[int],
     hops: Callable[[int], Iterable[Hop]],
     suffix: str,
+    trace: Trace | None = None,
 ) -> dict[int, Any]:
     """The sweep that reverse and forward share: adjoints are pulled, tangents pushed."""
     graph, evaluation = request.graph, request.evaluation
@@ -249,7 +287,10 @@ def _swept(
     }
     if request.symbolic and request.form == "steps":
         carry = _one_step(request, carry, suffix)
-    arrived = sweep(order, hops, start, carry, evaluation.add)
+    visit = None
+    if trace is not None:
+        trace.request, carry, visit = request, trace.watched(carry), trace.visit
+    arrived = sweep(order, hops, start, carry, evaluation.add, visit)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for node in reached(order, hops, start):
             arrived.setdefault(node, request.zero(graph.shape(node)))
@@ -257,14 +298,19 @@ def _swept(
 
 
 def _finished(
-    request: Request, arrived: dict[int, Any], suffix: str, label: Callable[[str], str]
+    request: Request,
+    arrived: dict[int, Any],
+    suffix: str,
+    label: Callable[[str], str],
+    warns: bool = True,
 ) -> Derivatives:
     """What arrived, as users get it: by name, outputs first for adjoints."""
     graph, result = request.graph, Derivatives()
     for node in sorted(arrived, reverse=suffix == "bar"):
         name = graph.names[node]
         result[name] = request.finish(arrived[node], partial(label, name))
-    request.tell_kinks(result)
+    if warns:  # who traces tells the kinks itself
+        request.tell_kinks(result)
     return result
 
 
@@ -392,7 +438,6 @@ def all_pairs(
     request = Request(graph, at)
     evaluation = request.evaluation
     order = graph.nodes()
-    hops = out_of(graph, order)
     if graph.has_tensors:
         return _tensor_pairs(request, result)
     if result != "dict" and (request.symbolic or request.shape):
@@ -402,18 +447,7 @@ def all_pairs(
     if result == "dense":
         return _dense_pairs(request, order, out)
 
-    # each node carries its whole row {source: derivative}: one sweep for all sources
-    def carry(edge: Edge, row: dict[int, Any]) -> dict[int, Any]:
-        pushed = {source: evaluation.push(edge, value) for source, value in row.items()}
-        return {source: value for source, value in pushed.items() if value is not None}
-
-    def add(old: dict[int, Any], new: dict[int, Any]) -> dict[int, Any]:
-        for source, value in new.items():
-            old[source] = evaluation.add(old[source], value) if source in old else value
-        return old
-
-    seeds = {node: {node: evaluation.algebra.constant(1)} for node in order}
-    rows = sweep(order, lambda n: hops.get(n, ()), seeds, carry, add)
+    rows = pair_rows(request, order)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for target in order:
             for source in origins(graph, target):
@@ -437,6 +471,24 @@ def all_pairs(
     ij = np.array([(place[i], place[j]) for i, j in pairs]).T
     data = np.array([float(v) for v in pairs.values()])
     return sparse.csr_array((data, (ij[0], ij[1])), shape=(len(order), len(order)))
+
+
+def pair_rows(request: Request, order: Sequence[int]) -> dict[int, dict[int, Any]]:
+    """{target: {source: derivative}} among these nodes: one sweep that carries whole rows."""
+    evaluation = request.evaluation
+    hops = out_of(request.graph, order)
+
+    def carry(edge: Edge, row: dict[int, Any]) -> dict[int, Any]:
+        pushed = {source: evaluation.push(edge, value) for source, value in row.items()}
+        return {source: value for source, value in pushed.items() if value is not None}
+
+    def add(old: dict[int, Any], new: dict[int, Any]) -> dict[int, Any]:
+        for source, value in new.items():
+            old[source] = evaluation.add(old[source], value) if source in old else value
+        return old
+
+    seeds = {node: {node: evaluation.algebra.constant(1)} for node in order}
+    return sweep(order, lambda n: hops.get(n, ()), seeds, carry, add)
 
 
 def _tensor_pairs(request: Request, result: str) -> Derivatives:
@@ -584,22 +636,27 @@ def pathwise(
             f"use reverse(), or pass limit={count}"
         )
     request = Request(graph, at, form, upstream(graph, [target]))
-    evaluation = request.evaluation
-    one = request.seed(1, f"the seed of {names[target]!r}", graph.shape(target))
-    hops = out_of(graph, path_between(graph, source, target))
     terms, total = [], None
-    for path in enumerate_paths(hops, source, target):
-        product = one
-        for _, edge in path[:0:-1]:
-            product = evaluation.pull(edge, product) if product is not None else None
-        product = request.zero(graph.shape(source)) if product is None else product
-        total = product if total is None else evaluation.add(total, product)
+    for path, product in path_products(request, source, target):
+        total = product if total is None else request.evaluation.add(total, product)
         nodes = tuple(names[node] for node, _ in path)
         terms.append(Term((nodes, request.finish(product, lambda: "the product along a path"))))
     title = f"d {names[target]} / d {names[source]}"
     value = request.zero(graph.shape(source)) if total is None else total
     request.tell_kinks()
     return PathSum(request.finish(value, lambda: title), terms, title)
+
+
+def path_products(request: Request, source: int, target: int) -> Iterator[tuple[Path, Any]]:
+    """Each path, and the product of the local derivatives along it."""
+    graph, evaluation = request.graph, request.evaluation
+    one = request.seed(1, f"the seed of {graph.names[target]!r}", graph.shape(target))
+    hops = out_of(graph, path_between(graph, source, target))
+    for path in enumerate_paths(hops, source, target):
+        product = one
+        for _, edge in path[:0:-1]:
+            product = evaluation.pull(edge, product) if product is not None else None
+        yield path, request.zero(graph.shape(source)) if product is None else product
 
 
 def largest_paths(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,32 +16,45 @@ from .structure import LEAVES, Structure
 LONGEST = 100_000  # a collapsed graph can be too long to write down
 Style = Callable[[Structure, int, list[Piece]], Piece]
 CallStyle = Callable[[Any, Callable[[int], Piece]], Piece]
+Known = Mapping[int, Piece]  # how named rows are written, if not by their names
 CALLS: dict[Style, CallStyle] = {}  # how a style writes composed functions, if not as text
 
 
-def formula_text(graph: Structure, node: int, style: Style | None = None) -> str:
-    """The right-hand side of a node's declaration."""
+def formula_text(
+    graph: Structure, node: int, style: Style | None = None, known: Known | None = None
+) -> str:
+    """The right-hand side of a node's declaration; `known` names are written as given there."""
     op = graph.ops[node]
     if style is None and not graph.operands[node] and op not in LEAVES:
         settings = graph.settings(node)  # a constant, whose name is not its formula
         return value_text(settings["value"]) if op == "const" else settings.get("size", op)
-    return _print(graph, node, graph.formula(node).rows, style or as_text)
+    return _pieces(graph, node, graph.formula(node).rows, style or as_text, known or {})[0]
 
 
-def expression_text(graph: Structure, row: int, style: Style | None = None) -> str:
+def expression_text(
+    graph: Structure, row: int, style: Style | None = None, known: Known | None = None
+) -> str:
     """An unnamed expression, such as the user's own partial."""
+    return expression_piece(graph, row, style or as_text, known or {})[0]
+
+
+def expression_piece(graph: Structure, row: int, style: Style, known: Known) -> Piece:
+    """An unnamed expression, and how tightly it binds."""
     rows, stack = set(), [row]
     while stack:
         here = stack.pop()
         if here not in rows and here not in graph.names:
             rows.add(here)
             stack.extend(graph.operands[here])
-    style = style or as_text
-    return _print(graph, row, tuple(sorted(rows)), style) if rows else style(graph, row, [])[0]
+    if not rows:
+        return known[row] if row in known else style(graph, row, [])
+    return _pieces(graph, row, tuple(sorted(rows)), style, known)
 
 
-def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> str:
-    pieces: dict[int, Piece] = {}
+def _pieces(
+    graph: Structure, root: int, rows: tuple[int, ...], style: Style, known: Known
+) -> Piece:
+    pieces: dict[int, Piece] = dict(known)
     for row in rows:
 
         def piece(part: int) -> Piece:
@@ -58,7 +71,7 @@ def _print(graph: Structure, root: int, rows: tuple[int, ...], style: Style) -> 
                 f"the formula of {graph.label(root)} would take over {LONGEST} characters; "
                 "collapse fewer nodes"
             )
-    return pieces[root][0]
+    return pieces[root]
 
 
 class Expression:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import derive, differentiate, evaluation, request
 from .errors import GraphcError, visible
@@ -18,6 +18,9 @@ from .names import spelling
 from .shapes import checked_shape, shape_text
 from .structure import Structure
 from .value import Value
+
+if TYPE_CHECKING:
+    from .show.solution import Solution
 
 At = Mapping[str, Any] | None
 LARGEST_FILE = 64 << 20
@@ -301,6 +304,22 @@ class Graph(Structure):
         from .draw.drawing import mimebundle
 
         return mimebundle(self)
+
+    # Showing.
+
+    def explain(
+        self, of: Any = None, wrt: Any = None, at: At = None, mode: str = "reverse", digits: int = 6
+    ) -> Solution:
+        """The worked solution of d of / d wrt: `.text .markdown .latex .html`."""
+        from .show.explain import explain
+
+        return explain(self, of, wrt, at, mode, digits)
+
+    def explain_all_pairs(self, at: At = None, digits: int = 6) -> Solution:
+        """The worked solution of every derivative between two nodes."""
+        from .show.explain_pairs import explain_all_pairs
+
+        return explain_all_pairs(self, at, digits)
 
     # Compiling.
 

@@ -49,7 +49,7 @@ class Request:
         self.graph = graph
         self.pinned = None if pinned is None else set(pinned)
         self.declared = set(graph.names)  # the user's nodes; symbols may join them
-        self._added: dict[str, int] = {}
+        self.added: dict[str, int] = {}
         self.shape: tuple[int, ...] = ()
         self.symbolic = at is None
         self.form = form
@@ -203,12 +203,12 @@ class Request:
             from .symbols import symbol
 
             return symbol(name)
-        if name not in self._added:
+        if name not in self.added:
             row = self.graph.append("input")
             if shape:
                 self.graph.shapes[row] = shape
-            self._added[name] = self.graph.bind(self.graph.unused_name(name), row)
-        return self._added[name]
+            self.added[name] = self.graph.bind(self.graph.unused_name(name), row)
+        return self.added[name]
 
     def reshaped(self, value: Any, shape: Shape) -> Any:
         """A finished result in another shape."""

@@ -49,6 +49,8 @@ class Rows:
                     return self.constant(0)
                 if numbers[this] == -1:
                     return self.apply("neg", [args[other]], {})
+        if op == "power" and settings["exponent"] == 1:
+            return int(args[0])
         if op == "add" and 0 in numbers:
             return int(args[1 - numbers.index(0)])
         if op == "neg" and self.graph.ops[args[0]] == "neg":

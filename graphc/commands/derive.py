@@ -7,13 +7,12 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from ..derive import upstream
 from ..errors import GraphcError
 from ..request import FORMS
 from ..show import derivatives
 from ..show.notation import MARKDOWN
 from ..show.tables import page_markdown, print_page
-from .reading import assignments, names, point, read_graph
+from .reading import assignments, given_complete, names, point, read_graph
 from .writing import print_json, takes_file
 
 DERIVE = """\
@@ -104,7 +103,6 @@ def _located(question: derivatives.Question, options: argparse.Namespace) -> der
     graph = question.graph
     everything = question.mode == "all-pairs"
     rows = graph.nodes() if everything else [graph.row(name) for name in question.targets()]
-    leaves = set(graph.leaves()) & upstream(graph, rows)
-    complete = bool(graph.given) and leaves <= set(graph.given)
+    complete = given_complete(graph, rows)
     symbolic = options.symbolic or options.form or not complete
     return question if symbolic else replace(question, at={})

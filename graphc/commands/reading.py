@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..derive import upstream
 from ..errors import GraphcError, visible
 from ..graphs import LARGEST_FILE, Graph, load, parse
+from ..structure import Structure
 
 LARGEST_POINT = 16 << 20
 
@@ -29,6 +31,12 @@ def read_graph(file: str) -> Graph:
         raise GraphcError("standard input is not text in UTF-8") from None
     except GraphcError as error:
         raise GraphcError(f"standard input, {error}") from None
+
+
+def given_complete(graph: Structure, rows: Iterable[int]) -> bool:
+    """Whether the file gives every value that these nodes need."""
+    leaves = set(graph.leaves()) & upstream(graph, rows)
+    return bool(graph.given) and leaves <= set(graph.given)
 
 
 def point(texts: Sequence[str]) -> dict[str, str]:

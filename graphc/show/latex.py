@@ -14,19 +14,23 @@ from ..operations import OPERATIONS
 from ..shapes import Shape, Size
 from ..structure import Structure
 
-_GREEK = (
+GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 )
-GREEK = frozenset(_GREEK.split())
+GREEK = frozenset(GREEK_NAMES.split())
 ACCENTS = {"bar": r"\bar", "dot": r"\dot"}
 _SPECIAL = {character: "\\" + character for character in "{}$&#_%"} | {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
 }
 _WORD = re.compile(r"([^\W\d_]+)([0-9]*)\Z")
 _PART = re.compile(r"[^\W\d_]*[0-9]*\Z(?<=.)")
+_NUMBER = re.compile(r"\d|\\frac\{\d+\}\{\d+\}")
 JUXTAPOSED = 4  # how tightly a product of matrices binds: more than a scalar factor or \odot
 POWER_BASE = 5  # what binds less tightly is put in brackets before it gets an exponent
 
@@ -39,18 +43,18 @@ def name_latex(name: str) -> str:
     first, *rest = name.rstrip("_").split("_")
     word = _WORD.match(first)
     if word is None or not all(map(_PART.match, rest)):
-        return rf"\mathtt{{{_text(name)}}}"
-    letters = _letters(word[1])
+        return rf"\mathtt{{{escaped(name)}}}"
+    stem = letters(word[1])
     subscripts = [word[2]] if word[2] else []
     for part in rest:
         if part in ACCENTS:
-            letters = f"{ACCENTS[part]}{{{letters}}}"
+            stem = f"{ACCENTS[part]}{{{stem}}}"
         else:
             subscripts.append(part if part.isdigit() else name_latex(part))
-    return letters + (f"_{{{','.join(subscripts)}}}" if subscripts else "")
+    return stem + (f"_{{{','.join(subscripts)}}}" if subscripts else "")
 
 
-def _letters(word: str) -> str:
+def letters(word: str) -> str:
     """A word of letters: Greek ones by name, single ones as they are, others upright as text."""
     if word in GREEK:
         return f"\\{word}"
@@ -63,11 +67,13 @@ def _letters(word: str) -> str:
         letter = letter.lower() if kind == "GREEK SMALL" else letter.capitalize()
         if kind.startswith("GREEK") and letter in GREEK:
             return f"\\{letter}"
-    return rf"\mathrm{{{_text(word)}}}" if word.isascii() else rf"\text{{{_text(word)}}}"
+    return rf"\mathrm{{{escaped(word)}}}" if word.isascii() else rf"\text{{{escaped(word)}}}"
 
 
-def _text(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+def escaped(text: str) -> str:
+    """Text that LaTeX shows as it is."""
+    shown = (character if character.isprintable() else " " for character in text)
+    return "".join(_SPECIAL.get(character, character) for character in shown)
 
 
 # Formulas.
@@ -105,7 +111,7 @@ def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         return record.latex.format(_bracket(operands[0], 3)), 3
     if record.infix:
         left, right = _bracket(operands[0], record.binding), _right(operands[1], record.binding)
-        if op == "mul" and right[0].isdigit():
+        if op == "mul" and _NUMBER.match(right):
             right = rf"\cdot {right}"  # 2 3 would read as 23
         return record.latex.format(left, right), record.binding
     if op == "identity":
@@ -121,7 +127,7 @@ def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         or f"{{{len(texts)}}}" in record.latex
         or f"{{{len(texts) - 1}}}" not in record.latex
     ):
-        return call.format(_text(op), ", ".join(texts)), ATOM
+        return call.format(escaped(op), ", ".join(texts)), ATOM
     binding = ATOM if record.latex.endswith((")", "|")) else 4
     return record.latex.format(*texts), 0 if op == "where" else binding
 
@@ -132,7 +138,7 @@ def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
 def _call(name: str, *texts: str, below: str = "") -> Piece:
     r"""\operatorname{name}_{below}(...)."""
     mark = f"_{{{below}}}" if below else ""
-    return rf"\operatorname{{{_text(name)}}}{mark}\left({', '.join(texts)}\right)", ATOM
+    return rf"\operatorname{{{escaped(name)}}}{mark}\left({', '.join(texts)}\right)", ATOM
 
 
 def _size(size: Size) -> str:
@@ -176,14 +182,16 @@ def call_latex(call: Any, piece: Callable[[int], Piece]) -> Piece:
             return ", ".join(text(part) for part in argument)
         if isinstance(argument, tuple) and argument and argument[0] == "row":
             return str(piece(argument[1])[0])
-        return rf"\mathtt{{{_text(str(argument))}}}" if isinstance(argument, str) else str(argument)
+        return (
+            rf"\mathtt{{{escaped(str(argument))}}}" if isinstance(argument, str) else str(argument)
+        )
 
     if name == "[]":
         return _element(piece(arguments[0][1]), index_text(arguments[1]))
     if name in NAMED and not settings:
         return NAMED[name](*(piece(argument[1]) for argument in arguments))
     words = [
-        text(value) if key == "axis" else rf"\mathrm{{{_text(key)}}}={text(value)}"
+        text(value) if key == "axis" else rf"\mathrm{{{escaped(key)}}}={text(value)}"
         for key, value in settings.items()
         if key != "keepdims" and value is not None
     ]

@@ -1,0 +1,57 @@
+"""A solution as Markdown with LaTeX mathematics, for notebooks, wikis and repositories."""
+
+from __future__ import annotations
+
+import re
+
+from .solution import Equations, Grid, Prose, Solution
+from .solution_latex import aligned
+
+# what may begin markup inside a line; a colon or an @ could become a link
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])|(?<=\w)(:)(?=\S)|(@)")
+
+
+def markdown(solution: Solution) -> str:
+    """The whole solution."""
+    parts = [f"# {words(solution.title)}"]
+    for section in solution.sections:
+        parts.append(f"## {escaped(section.heading)}")
+        for block in section.blocks:
+            if isinstance(block, Equations):
+                parts.append(f"$$\n{_math(aligned('aligned', block.steps))}\n$$")
+            elif isinstance(block, Grid):
+                parts.append(_grid(block))
+            else:
+                parts.append(words(block))
+    return "\n\n".join(parts) + "\n"
+
+
+def words(prose: Prose) -> str:
+    """Words, escaped, with mathematics between dollar signs."""
+    return "".join(
+        escaped(part) if isinstance(part, str) else f"${_math(part.latex)}$" for part in prose
+    )
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return _SPECIAL.sub(lambda found: "\\" + found.group() if found[1] else _entity(found), text)
+
+
+def _math(latex: str) -> str:
+    """LaTeX in which nothing can be taken for a tag or for the end of a table's cell."""
+    return latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("|", r"\vert ")
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"&#{ord(found.group())};"
+
+
+def _grid(grid: Grid) -> str:
+    lines = [
+        [f"${_math(cell.latex)}$" for cell in (grid.corner, *grid.columns)],
+        ["---"] * (len(grid.columns) + 1),
+        *([f"${_math(cell.latex)}$" for cell in (name, *row)] for name, row in grid.rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
