@@ -22,6 +22,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "name": ("tracing", "name"),
     "const": ("tracing", "const"),
     "declare": ("functions", "declare"),
+    "descend": ("training.descend", "descend"),
+    "flat": ("training.flat", "flat"),
     "sum": ("layers", "sum_"),
     "max": ("layers", "max_"),
     "min": ("layers", "min_"),
@@ -75,3 +77,5 @@ if TYPE_CHECKING:
     from .tracing import const as const
     from .tracing import graph as graph
     from .tracing import name as name
+    from .training.descend import descend as descend
+    from .training.flat import flat as flat

@@ -1,0 +1,125 @@
+"""Runs every benchmark and writes the table of docs/benchmarks.md.
+
+    python benchmarks/summary.py [--quick] [--clock cpu]   prints the page
+    python benchmarks/summary.py > docs/benchmarks.md      writes it
+    python benchmarks/summary.py w3_mlp w5_all_pairs       only these
+
+Each benchmark runs in its own process; what it prints goes to the error stream.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import shown
+
+HERE = Path(__file__).parent
+SCRIPTS = (
+    *("w1_ladder", "w2_random_dag", "w3_mlp", "w4_sparse", "w5_all_pairs", "w7_import"),
+    "checkpointing",
+)
+PEERS = ("numpy", "scipy", "jax", "torch", "casadi", "autograd", "symengine", "networkx")
+INTRODUCTION = """\
+# Benchmarks
+
+Every figure below comes from one run of the command beside it: graphc and its peers took turns in
+the same process, on one thread, after their values were found equal. A ratio is graphc's best time
+over the peer's best time: below 1, graphc is faster. Differences below a quarter are noise on a
+machine that does other things too. `pip install -e '.[bench]'` installs the peers; those that are
+missing are left out. `python benchmarks/summary.py > docs/benchmarks.md` writes this page anew.
+"""
+
+
+def run(script: str, chosen: argparse.Namespace, folder: Path) -> dict:
+    """What a benchmark measured, as it wrote it to its JSON file, now or before."""
+    file = folder / f"{script}.json"
+    if file.exists():
+        return json.loads(file.read_text(encoding="utf-8"))
+    command = [sys.executable, str(HERE / f"{script}.py"), "--json", str(file)]
+    command += ["--clock", chosen.clock] + ["--quick"] * chosen.quick
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def rows(script: str, report: dict) -> list[str]:
+    """The lines of the table that a report fills."""
+    lines = []
+    command = f"`python benchmarks/{script}.py`"
+    for part in report["parts"]:
+        if "megabytes" in part:
+            ours = f"{part['megabytes']['graphc']:.0f} MB"
+            others = "; ".join(
+                f"{name} {megabytes:.0f} MB"
+                for name, megabytes in part["megabytes"].items()
+                if name != "graphc"
+            )
+        else:
+            by_name = {figure["name"]: figure for figure in part["figures"]}
+            mine = by_name.pop("graphc")
+            ours = shown(mine["best"])
+            if mine.get("setup", 0) > 0:
+                ours = f"{shown(mine['setup'])} / {ours}"
+            others = "; ".join(
+                f"{name} {mine['best'] / figure['best']:.2f}x" for name, figure in by_name.items()
+            )
+        if "colours" in part:
+            others += f"; {part['colours']} colours"
+        goals = "; ".join(_goal(goal) for goal in part.get("goals", ()))
+        lines.append(f"| {part['title']} | {ours} | {others} | {goals} | {command} |")
+    return lines
+
+
+def _goal(goal: dict) -> str:
+    what = "" if goal["of"] == "best" else f"{goal['of']} "
+    met = "met" if goal["ratio"] <= goal["limit"] else "**missed**"
+    return f"{what}≤ {goal['limit']:g}x {goal['peer']}: {goal['ratio']:.2g}x, {met}"
+
+
+def machine() -> str:
+    """The processor, the Python and the peers, in one sentence."""
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = next(line for line in file if line.startswith("model name")).split(":")[1]
+    except (OSError, StopIteration):
+        pass
+    versions = []
+    for peer in PEERS:
+        try:
+            versions.append(f"{peer} {importlib.metadata.version(peer)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return f"{model.strip()}, Python {platform.python_version()}, {', '.join(versions)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scripts", nargs="*", default=SCRIPTS, metavar="SCRIPT")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--folder", help="keep the JSON files there, and use those that are there")
+    chosen = parser.parse_args()
+    loads = []
+    lines = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for script in chosen.scripts:
+            report = run(script, chosen, Path(chosen.folder or scratch))
+            loads.append(report["load"])
+            lines += rows(script, report)
+    print(INTRODUCTION)
+    print(f"Measured on: {machine()}; {chosen.clock} time; load average while measuring", end=" ")
+    print(f"{min(loads):.1f} to {max(loads):.1f}.\n")
+    print("| workload | graphc (set-up / best) | graphc's time over the peer's | goals | command |")
+    print("|---|---|---|---|---|")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

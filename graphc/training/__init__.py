@@ -1,0 +1,1 @@
+"""Training: compiled gradients in a loop of updates, or handed to somebody else's optimiser."""

@@ -1,0 +1,179 @@
+"""What is made small: the loss of a graph as a compiled function of the parameter vector."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..derive import the_output, upstream
+from ..errors import GraphcError, listing, nearest
+from ..exact import as_float
+from ..names import spelling
+from ..request import array, number
+from ..shapes import check_fit
+from .flat import Flat, Vector, flat
+
+if TYPE_CHECKING:
+    from ..graphs import Graph
+
+REDUCTIONS = ("mean", "sum")
+
+
+class Objective:
+    """The loss by name, its compiled derivatives, the data, and the axes along which points lie."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        of: Any,
+        data: Mapping[str, Any] | None,
+        params: Mapping[str, Any] | None,
+        reduce: str,
+    ) -> None:
+        if reduce not in REDUCTIONS:
+            raise GraphcError(f"reduce={reduce!r} is not known; use one of {listing(REDUCTIONS)}")
+        self.graph = graph
+        self.of = graph.names[the_output(graph, of)]
+        self.reduce = None if graph.has_tensors else reduce
+        fixed = self._floats(data or {}, "data")
+        starts = self._starts(self._floats(params or {}, "params"), fixed)
+        self.data = self._needed(fixed, starts)
+        self._check_shapes({**self.data, **starts})
+        self.fun: Flat = flat(self._compiled("value_and_grad", list(starts)), starts, self.data)
+        self._hessian: Any = None
+
+    def __call__(self, vector: Vector, data: Mapping[str, Any]) -> tuple[float, Vector]:
+        """The loss and its gradient."""
+        return self.fun(vector, data)
+
+    def hessian(self, vector: Vector, data: Mapping[str, Any]) -> Any:
+        """The matrix of second derivatives by the parameter vector."""
+        if self._hessian is None:
+            self._hessian = self._compiled("hessian", list(self.fun.layout.shapes))
+        return self._hessian(**data, **self.fun.unflatten(vector))
+
+    def _compiled(self, want: str, wrt: list[str]) -> Any:
+        if want == "hessian":
+            return lambda **at: self._reduced(self.graph.hessian(self.of, wrt, at))
+        return lambda **at: self._interpreted(wrt, at)
+
+    def _interpreted(self, wrt: list[str], at: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            slopes = self.graph.reverse(self.of, at)
+            value = self.graph.values(at)[self.of]
+        zeros = {name: np.zeros_like(at[name]) for name in wrt}
+        return self._reduced(value), {
+            name: self._reduced(slopes.get(name, zeros[name])) for name in wrt
+        }
+
+    def _reduced(self, result: Any) -> Any:
+        if self.reduce is None or np.ndim(result) in (0, 2):
+            return result
+        return np.mean(result) if self.reduce == "mean" else np.sum(result)
+
+    # What the user gave.
+
+    def _floats(self, given: Mapping[str, Any], what: str) -> dict[str, Any]:
+        """The values by the names of the graph, as float arrays."""
+        leaves = {self.graph.names[row]: row for row in self.graph.leaves()}
+        found: dict[str, Any] = {}
+        for key, value in given.items():
+            name = spelling(key)
+            if name not in leaves:
+                raise GraphcError(
+                    f"{what}: there is no input or param {name!r} (there are: {listing(leaves)})"
+                    f"{nearest(name, leaves)}"
+                )
+            tensor = leaves[name] in self.graph.shapes
+            exact = array(value, f"{what} {name!r}") if tensor else number(value, name)
+            found[name] = np.asarray(as_float(exact), dtype=float)
+        return found
+
+    def _starts(self, params: dict[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
+        """The starting values of what is trained: the graph's params, and what `params` adds."""
+        both = [name for name in params if name in fixed]
+        if both:
+            raise GraphcError(f"{listing(both)} cannot be in params and in data; keep one of them")
+        wanted = [name for name in self.graph.param_names if name not in fixed]
+        names = [*wanted, *(name for name in params if name not in wanted)]
+        starts = self._given(names, params)
+        missing = [name for name in names if name not in starts]
+        if missing:
+            raise GraphcError(
+                f"starting values are missing for {listing(missing)}; give them in "
+                "params={...} or at the declaration"
+            )
+        if not starts:
+            raise GraphcError(
+                "there is nothing to train: the graph has no params; give the starting values of "
+                f"some of {listing(self.graph.input_names)} in params={{...}}"
+            )
+        return starts
+
+    def _needed(self, fixed: dict[str, Any], starts: dict[str, Any]) -> dict[str, Any]:
+        """Values of every other leaf that the loss is computed from."""
+        graph = self.graph
+        used = upstream(graph, [graph.row(self.of)])
+        leaves = [graph.names[row] for row in graph.leaves() if row in used]
+        names = [name for name in leaves if name not in starts]
+        values = self._given(names, fixed)
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise GraphcError(f"data is missing for {listing(missing)}; give it in data={{...}}")
+        return values
+
+    def _given(self, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
+        """The values of these names, from `values` or from the declaration, where there are any."""
+        graph = self.graph
+        declared = {
+            name: np.asarray(as_float(graph.given[graph.row(name)]), dtype=float)
+            for name in names
+            if name not in values and graph.row(name) in graph.given
+        }
+        found = {**declared, **values}
+        return {name: found[name] for name in names if name in found}
+
+    def _check_shapes(self, values: dict[str, Any]) -> None:
+        if self.graph.has_tensors:
+            sizes: dict[str, int] = {}
+            for name, value in values.items():
+                check_fit(value, self.graph[name].shape, name, sizes)
+
+    # Where the points are.
+
+    def axes(self, over: str | None) -> dict[str, int]:
+        """{name: axis} of the data along which points lie, for drawing mini-batches."""
+        axes = self._named_axes(over) if self.graph.has_tensors else self._point_axes()
+        if not axes:
+            raise GraphcError(
+                "batch= needs data with several points: arrays for the inputs of a graph of "
+                "scalars, or inputs declared with a named size, such as 'input X[n, 784]'"
+            )
+        return axes
+
+    def _named_axes(self, over: str | None) -> dict[str, int]:
+        shapes = {name: self.graph[name].shape for name in self.data}
+        sizes = [size for shape in shapes.values() for size in shape if isinstance(size, str)]
+        if over is not None and over not in sizes:
+            raise GraphcError(
+                f"over={over!r} is no named size of the data (there are: {listing(sizes)})"
+            )
+        chosen = over or next(iter(sizes), None)
+        if any(shape.count(chosen) > 1 for shape in shapes.values()):
+            raise GraphcError(
+                f"batch: the size {chosen!r} stands twice in one input; say over= which size the "
+                "points are counted by"
+            )
+        return {name: shape.index(chosen) for name, shape in shapes.items() if chosen in shape}
+
+    def _point_axes(self) -> dict[str, int]:
+        points = np.broadcast_shapes(*(value.shape for value in self.data.values()))
+        return {
+            name: 0
+            for name, value in self.data.items()
+            if points and value.ndim == len(points) and value.shape[0] == points[0]
+        }
