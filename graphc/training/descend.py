@@ -144,7 +144,7 @@ class Walk:
     method: str
     settings: Settings
     rate: Callable[[int], float]
-    shrink: Vector
+    shrink: Vector | None
     decoupled: bool
     vector: Vector
     memory: Memory = field(default_factory=dict)
@@ -161,10 +161,12 @@ class Walk:
         self.history.append(loss)
         if not (np.isfinite(loss) and np.isfinite(gradient).all()):
             return self._diverged(f"{self.objective.of} or its gradient is not finite")
-        penalty = 0.0 * self.shrink if self.decoupled else self.shrink
-        gradient = gradient + penalty * point
+        if self.shrink is not None and not self.decoupled:
+            gradient = gradient + self.shrink * point
         if self.method == "newton":
-            curvature = self.objective.hessian(point, data) + np.diag(penalty)
+            curvature = self.objective.hessian(point, data)
+            if self.shrink is not None and not self.decoupled:
+                curvature = curvature + np.diag(self.shrink)
             try:
                 gradient = np.linalg.solve(curvature, gradient)
             except np.linalg.LinAlgError:
@@ -173,7 +175,7 @@ class Walk:
                     "elsewhere, add weight_decay, or use another method"
                 )
         change = METHODS[self.method](gradient, rate, self.count + 1, self.memory, self.settings)
-        if self.decoupled:
+        if self.shrink is not None and self.decoupled:
             change = change - rate * self.shrink * self.vector
         moved = self.vector + change
         if not np.isfinite(moved).all():
@@ -204,8 +206,8 @@ def _named(layout: Layout, vector: Vector) -> dict[str, Any]:
     }
 
 
-def _weight_decay(weight_decay: Any, layout: Layout) -> Vector:
-    """The weight decay of each element of the parameter vector."""
+def _weight_decay(weight_decay: Any, layout: Layout) -> Vector | None:
+    """The weight decay of each element of the parameter vector, or None if there is none."""
     by_name = weight_decay
     if not isinstance(weight_decay, Mapping):
         by_name = dict.fromkeys(layout.shapes, weight_decay)
@@ -217,6 +219,8 @@ def _weight_decay(weight_decay: Any, layout: Layout) -> Vector:
             )
         if not float(amount) >= 0:
             raise GraphcError(f"weight_decay={amount} of {name!r} must not be negative")
+    if not any(by_name.values()):
+        return None
     return layout.flatten(
         {name: np.full(shape, by_name.get(name, 0.0)) for name, shape in layout.shapes.items()}
     )

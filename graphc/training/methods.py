@@ -73,7 +73,9 @@ def adam(gradient: Vector, rate: float, step: int, memory: Memory, use: Settings
 
 def _over_root(top: Vector, squares: Vector, use: Settings) -> Vector:
     root = np.sqrt(squares + use.eps) if use.eps_inside else np.sqrt(squares) + use.eps
-    # with eps=0 a gradient that was always 0 gives 0/0: such a parameter stays where it is
+    if use.eps:
+        return top / root
+    # a gradient that was always 0 gives 0/0: such a parameter stays where it is
     return np.divide(top, root, out=np.zeros_like(top), where=root != 0)
 
 

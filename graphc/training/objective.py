@@ -57,7 +57,7 @@ class Objective:
 
     def _compiled(self, want: str, wrt: list[str]) -> Any:
         if want == "hessian":
-            return lambda **at: self._reduced(self.graph.hessian(self.of, wrt, at))
+            return lambda **at: self._reduced(self.graph.hessian(self.of, wrt, at), 2)
         return lambda **at: self._interpreted(wrt, at)
 
     def _interpreted(self, wrt: list[str], at: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -70,10 +70,11 @@ class Objective:
             name: self._reduced(slopes.get(name, zeros[name])) for name in wrt
         }
 
-    def _reduced(self, result: Any) -> Any:
-        if self.reduce is None or np.ndim(result) in (0, 2):
+    def _reduced(self, result: Any, rank: int = 0) -> Any:
+        if self.reduce is None:
             return result
-        return np.mean(result) if self.reduce == "mean" else np.sum(result)
+        axes = tuple(range(np.ndim(result) - rank))
+        return (np.mean if self.reduce == "mean" else np.sum)(result, axis=axes)
 
     # What the user gave.
 
