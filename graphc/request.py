@@ -121,7 +121,7 @@ class Request:
             for row, value in known.items():
                 check_fit(value, graph.shape(row), graph.names[row], sizes)
         else:
-            self.shape = _point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
+            self.shape = point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
         return Evaluation(graph, Numbers(sizes), known, free)
 
     def _check_missing(
@@ -358,7 +358,8 @@ def number(value: Any, name: str) -> Any:
     )
 
 
-def _point_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
+def point_shape(values: Mapping[str, Any]) -> tuple[int, ...]:
+    """The shape that the arrays among the values broadcast to."""
     shape: tuple[int, ...] = ()
     names: list[str] = []
     for name, value in values.items():

@@ -289,6 +289,14 @@ MISTAKES = [
     ({"data": {"x": 1}}, "data is missing for y"),
     ({"data": {"x": 1, "y": 1, "w": 2}}, "w cannot be in params and in data"),
     ({"of": "M"}, "'M'"),
+    ({"lr": "0.1"}, "lr='0.1' must be a number"),
+    ({"rng": "a"}, "rng='a' must be a whole number"),
+    ({"decay": 5}, "decay=5 is not known"),
+    ({"data": 5}, "data= takes a dict"),
+    ({"data": {5: 1}}, "there is no input or param '5'"),
+    ({"params": {"w": [0, 1], "b": 0}}, "'w' is a scalar, so it starts at one number"),
+    ({"data": {"x": [1, 2, 3], "y": [1, 2]}}, "'y' has shape (2,), which does not broadcast"),
+    ({"data": {"x": [1, float("nan")], "y": 2}}, "'x' holds a value that is not finite"),
 ]
 
 
@@ -298,6 +306,11 @@ def test_mistakes_are_named(settings, message):
     with pytest.raises(gc.GraphcError) as error:
         gc.descend(gc.parse(LINE), **settings)
     assert message in str(error.value)
+
+
+def test_a_graph_is_needed():
+    with pytest.raises(gc.GraphcError, match="takes a graph, not str"):
+        gc.descend("x**2", params={"x": 1})
 
 
 def test_mistakes_in_tensors_are_named():

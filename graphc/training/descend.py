@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def descend(
         vector=objective.fun.start,
     )
     axes = objective.axes(over) if batch is not None else {}
-    source = batches(objective.data, axes, batch, np.random.default_rng(rng))
+    source = batches(objective.data, axes, batch, _generator(rng))
     keep = layout.size * (steps + 1) <= KEPT if record is None else record
     iterates = [walk.vector]
     reason = ""
@@ -217,7 +217,7 @@ def _weight_decay(weight_decay: Any, layout: Layout) -> Vector | None:
                 f"weight_decay: {name!r} is not trained (trained: {listing(layout.shapes)})"
                 f"{nearest(str(name), layout.shapes)}"
             )
-        if not float(amount) >= 0:
+        if not _number("weight_decay", amount) >= 0:
             raise GraphcError(f"weight_decay={amount} of {name!r} must not be negative")
     if not any(by_name.values()):
         return None
@@ -232,13 +232,28 @@ def _check(method: str, lr: Any, steps: Any, batch: Any, settings: Settings) -> 
             f"method={method!r} is not known; use one of {listing(METHODS)}"
             f"{nearest(str(method), METHODS)}"
         )
-    if not (0 < float(lr) < float("inf")):
-        raise GraphcError(f"lr={lr} must be a positive number; to climb, descend on the negative")
     for name, count, least in (("steps", steps, 0), ("batch", 1 if batch is None else batch, 1)):
         if not isinstance(count, (int, np.integer)) or count < least:
             raise GraphcError(f"{name}={count!r} must be a whole number of at least {least}")
+    if not 0 < _number("lr", lr) < float("inf"):
+        raise GraphcError(f"lr={lr} must be a positive number; to climb, descend on the negative")
     for name in ("momentum", "rho", "beta1", "beta2"):
-        if not 0 <= getattr(settings, name) < 1:
+        if not 0 <= _number(name, getattr(settings, name)) < 1:
             raise GraphcError(f"{name}={getattr(settings, name)} must be at least 0 and below 1")
-    if not settings.eps >= 0:
+    if not _number("eps", settings.eps) >= 0:
         raise GraphcError(f"eps={settings.eps} must not be negative")
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, (str, bytes)) or not isinstance(value, SupportsFloat):
+        raise GraphcError(f"{name}={value!r} must be a number")
+    return float(value)
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise GraphcError(
+            f"rng={rng!r} must be a whole number or a numpy.random.Generator"
+        ) from None

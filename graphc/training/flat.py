@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphcError, listing
+from ..exact import as_float
+from ..request import array
 
 Vector = Any  # a one-dimensional float array
 ValueAndGrad = Callable[..., tuple[Any, Mapping[str, Any]]]
@@ -97,7 +99,10 @@ def flat(f: ValueAndGrad, params: Mapping[str, Any], data: Mapping[str, Any] | N
     both = [name for name in params if name in (data or {})]
     if both:
         raise GraphcError(f"{listing(both)} cannot be in params and in data; keep one of them")
-    starts = {name: np.asarray(value, dtype=float) for name, value in params.items()}
+    starts = {
+        name: np.asarray(as_float(array(value, f"the start of {name!r}")), dtype=float)
+        for name, value in params.items()
+    }
     fun = Flat(f, Layout({name: start.shape for name, start in starts.items()}), data or {})
     fun.start = fun.flatten(starts)
     return fun

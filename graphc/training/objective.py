@@ -12,8 +12,9 @@ from ..derive import the_output, upstream
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float
 from ..names import spelling
-from ..request import array, number
+from ..request import array, number, point_shape
 from ..shapes import check_fit
+from ..structure import Structure
 from .flat import Flat, Vector, flat
 
 if TYPE_CHECKING:
@@ -35,13 +36,15 @@ class Objective:
     ) -> None:
         if reduce not in REDUCTIONS:
             raise GraphcError(f"reduce={reduce!r} is not known; use one of {listing(REDUCTIONS)}")
+        if not isinstance(graph, Structure):
+            raise GraphcError(f"descend takes a graph, not {type(graph).__name__}")
         self.graph = graph
         self.of = graph.names[the_output(graph, of)]
         self.reduce = None if graph.has_tensors else reduce
         fixed = self._floats(data or {}, "data")
         starts = self._starts(self._floats(params or {}, "params"), fixed)
         self.data = self._needed(fixed, starts)
-        self._check_shapes({**self.data, **starts})
+        self._check_shapes(self.data, starts)
         self.fun: Flat = flat(self._compiled("value_and_grad", list(starts)), starts, self.data)
         self._hessian: Any = None
 
@@ -80,10 +83,12 @@ class Objective:
 
     def _floats(self, given: Mapping[str, Any], what: str) -> dict[str, Any]:
         """The values by the names of the graph, as float arrays."""
+        if not isinstance(given, Mapping):
+            raise GraphcError(f"{what}= takes a dict of names and values, not {given!r:.60}")
         leaves = {self.graph.names[row]: row for row in self.graph.leaves()}
         found: dict[str, Any] = {}
         for key, value in given.items():
-            name = spelling(key)
+            name = spelling(str(key))
             if name not in leaves:
                 raise GraphcError(
                     f"{what}: there is no input or param {name!r} (there are: {listing(leaves)})"
@@ -138,11 +143,19 @@ class Objective:
         found = {**declared, **values}
         return {name: found[name] for name in names if name in found}
 
-    def _check_shapes(self, values: dict[str, Any]) -> None:
+    def _check_shapes(self, data: dict[str, Any], starts: dict[str, Any]) -> None:
         if self.graph.has_tensors:
             sizes: dict[str, int] = {}
-            for name, value in values.items():
+            for name, value in {**data, **starts}.items():
                 check_fit(value, self.graph[name].shape, name, sizes)
+            return
+        for name, value in starts.items():
+            if value.shape:
+                raise GraphcError(
+                    f"{name!r} is a scalar, so it starts at one number, not at an array of shape "
+                    f"{value.shape}; declare '{name}[{value.shape[0]}]' for a vector"
+                )
+        self.points = point_shape(data)
 
     # Where the points are.
 
@@ -172,7 +185,7 @@ class Objective:
         return {name: shape.index(chosen) for name, shape in shapes.items() if chosen in shape}
 
     def _point_axes(self) -> dict[str, int]:
-        points = np.broadcast_shapes(*(value.shape for value in self.data.values()))
+        points = self.points
         return {
             name: 0
             for name, value in self.data.items()

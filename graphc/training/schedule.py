@@ -24,8 +24,8 @@ def rate_of(lr: float, decay: Any) -> Callable[[int], float]:
         return lambda step: lr
     if callable(decay):
         return lambda step: lr * float(decay(step))
-    name, *numbers = (decay,) if isinstance(decay, str) else tuple(decay)
-    if name not in DECAYS:
+    name, *numbers = decay if isinstance(decay, (tuple, list)) and decay else (decay,)
+    if not isinstance(name, str) or name not in DECAYS:
         raise GraphcError(
             f"decay={decay!r} is not known; use None, one of {listing(DECAYS)}, a pair such as "
             f"('exponential', 0.01), or a function of the step{nearest(str(name), DECAYS)}"
