@@ -16,12 +16,14 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 GRAPHS = sorted(EXAMPLES.glob("*.gc"))
 EXPECTED = {
     "chain_rule.py": "their sum is -3*sin(9/4) + 3*cos(9/4)",
+    "fit_scipy.py": "omega = 2.0",
     "gradient_descent.py": "'w1': '-1/4', 'w2': '1/2', 'b': '-1/4'",
     "ladder.py": "1152921504606846976 paths from x to o",
     "models.py": "graph_convolution",
     "newton.py": "step 4: x = 0.695884386, y = -1.347942193",
     "own_function.py": "the curvature is 4*exp(-1)",
     "shared_weight.py": "their sum:   +0.131854975157939",
+    "train_moons.py": "of new points right",
 }
 
 
