@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,25 +58,8 @@ class Objective:
         return self._hessian(**data, **self.fun.unflatten(vector))
 
     def _compiled(self, want: str, wrt: list[str]) -> Any:
-        if want == "hessian":
-            return lambda **at: self._reduced(self.graph.hessian(self.of, wrt, at), 2)
-        return lambda **at: self._interpreted(wrt, at)
-
-    def _interpreted(self, wrt: list[str], at: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            slopes = self.graph.reverse(self.of, at)
-            value = self.graph.values(at)[self.of]
-        zeros = {name: np.zeros_like(at[name]) for name in wrt}
-        return self._reduced(value), {
-            name: self._reduced(slopes.get(name, zeros[name])) for name in wrt
-        }
-
-    def _reduced(self, result: Any, rank: int = 0) -> Any:
-        if self.reduce is None:
-            return result
-        axes = tuple(range(np.ndim(result) - rank))
-        return (np.mean if self.reduce == "mean" else np.sum)(result, axis=axes)
+        settings = {} if self.reduce is None else {"reduce": self.reduce}
+        return self.graph.compile(of=self.of, wrt=wrt, want=want, **settings)
 
     # What the user gave.
 
