@@ -129,6 +129,28 @@ def symengine_run(layers):
     return lambda: tuple(f([X]))
 
 
+def numba_run(points, layers):
+    """A loop over the points, written by hand in forward form: one number is carried."""
+    import numba
+
+    @numba.njit
+    def f(points):
+        values, slopes = np.empty_like(points), np.empty_like(points)
+        for place in range(points.size):
+            total, slope = points[place], 1.0
+            for _ in range(layers - 1):
+                u, lower = np.sin(total), np.cos(total)
+                slope *= lower - u
+                total = u + lower
+            u, lower = np.sin(total), np.cos(total)
+            values[place] = u * lower
+            slopes[place] = slope * (lower * lower - u * u)
+        return values, slopes
+
+    f(points[:1])  # compiles
+    return lambda: f(points)
+
+
 def one_point(layers):
     from functools import partial
 
@@ -163,6 +185,7 @@ def batch_contenders(points):
         Contender("NumPy by hand", lambda: lambda: by_hand(points, LAYERS)),
         Contender("jax.jit(vmap)", jit_vmap, "jax"),
         Contender("torch eager", lambda: torch_run(points, LAYERS), "torch"),
+        Contender("numba by hand", lambda: numba_run(points, LAYERS), "numba"),
         Contender("autograd", lambda: autograd_run(points, LAYERS), "autograd"),
     ]
 
