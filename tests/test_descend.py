@@ -244,9 +244,10 @@ def test_divergence_is_told():
 
 
 def test_a_start_without_a_loss_is_told():
-    run = gc.descend(gc.parse("param w\nL = log(w)"), params={"w": 0})
-    assert not run.ok
-    assert "not finite at the starting parameters" in run.message
+    for formula in ("log(w)", "sqrt(w)"):  # no loss, or no slope
+        run = gc.descend(gc.parse(f"param w\nL = {formula}"), params={"w": 0})
+        assert not run.ok
+        assert "not finite at the starting parameters" in run.message
 
 
 def test_a_callback_sees_each_step_and_may_end_the_run():

@@ -160,7 +160,10 @@ class Walk:
         loss, gradient = self.objective(point, data)
         self.history.append(loss)
         if not (np.isfinite(loss) and np.isfinite(gradient).all()):
-            return self._diverged(f"{self.objective.of} or its gradient is not finite")
+            how = f"{self.objective.of} or its gradient is not finite"
+            if self.count == 0:
+                return f"stopped at step 1: {how} at the starting parameters; start elsewhere"
+            return self._diverged(how)
         if self.shrink is not None and not self.decoupled:
             gradient = gradient + self.shrink * point
         if self.method == "newton":
@@ -185,12 +188,9 @@ class Walk:
         return ""
 
     def _diverged(self, how: str) -> str:
-        rate = self.rate(self.count)
-        if self.count == 0 and not np.isfinite(self.history[0]):
-            return f"stopped at step 1: {how} at the starting parameters; start elsewhere"
         return (
             f"diverged at step {self.count + 1}: {how} ({self.objective.of} was "
-            f"{self.history[0]:.6g} at the start); use a smaller lr than {rate:g}"
+            f"{self.history[0]:.6g} at the start); use a smaller lr than {self.rate(self.count):g}"
         )
 
 
