@@ -227,6 +227,38 @@ def test_only_what_is_derived_needs_values():
     assert plan.known.adjoint[graph.row("x")].drawn == "6"
 
 
+def test_tensors_without_a_seed_and_batches_of_points():
+    import numpy as np
+
+    graph = gc.parse("input x[2]\nparam W[3,2]\nh = tanh(W @ x)\n")
+    point = {"x": [1, 2], "W": [[1, 0], [0, 1], [1, 1]]}
+    assert not planned(graph, at=point).known.adjoint
+    assert planned(graph).known.adjoint[graph.row("h")].drawn == "h̄"
+    with pytest.raises(gc.GraphcError, match="the seed of 'h' is missing"):
+        planned(graph, at=point, of="h")
+    seeded = planned(graph, at=point, of={"h": [1, 1, 1]}).known
+    assert seeded.adjoint[graph.row("x")].drawn.startswith("[")
+    points = gc.parse("input x\ny = x**2\n")
+    known = planned(points, at={"x": np.arange(5.0)}).known
+    assert known.adjoint[0].drawn == "∈ [0, 8]"
+
+
+def test_long_products_are_derived_in_time():
+    names = [f"x{number}" for number in range(1, 200)]
+    graph = gc.parse(f"input x[1..199]\ny = {'*'.join(names)}\n")
+    assert min(seconds(lambda: planned(graph)) for _ in range(3)) < 5
+
+
+def test_tangled_graphs_are_folded():
+    lines, names = ["input x"], ["x"]
+    for number in range(60):
+        lines.append(f"n{number} = {' + '.join(names[-30:])}")
+        names.append(f"n{number}")
+    graph = gc.parse("\n".join(lines))
+    assert planned(graph).outline.folded
+    assert seconds(lambda: picture(graph)) < 5
+
+
 def test_long_formulas_end_in_an_ellipsis_and_go_on_in_the_title():
     terms = " + ".join(f"x{i}**{i}" for i in range(1, 40))
     graph = gc.parse(f"input x[1..39]\ny = {terms}\n")
@@ -624,8 +656,8 @@ def test_a_long_chain_is_one_block():
 
 def test_repeated_blocks_fold(making):
     graph = gc.parse(making.RNN.replace("5", "50"), "rnn50")
-    assert not planned(graph).outline.folded
-    outline = planned(graph, fold=True).outline
+    assert not planned(gc.parse(making.RNN, "rnn")).outline.folded
+    outline = planned(graph).outline
     assert "repeated 48 times" in outline.clusters.values()
     assert len(outline.boxes) < 15
     dense = ["input x[1..20]", "param w[1..400]"]

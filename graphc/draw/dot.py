@@ -19,6 +19,8 @@ from .themes import FONT, SHAPES, Theme
 
 NAME, FORMULA, ADJOINT, ON_EDGE = 24, 34, 36, 22  # characters of a line
 TOOLTIP = 1000
+TANGLED = 400  # layers that all arrows cross together; above, the layout takes fewer rounds
+QUICK = {"nslimit": "2", "nslimit1": "2", "mclimit": "0.3"}
 DIRECTIONS = {"right": "LR", "down": "TB"}
 
 
@@ -92,8 +94,7 @@ class _Writer:
                 "nodesep": "0.3",
                 "newrank": "true",  # layers go across clusters
                 "labelloc": "b",
-                "nslimit": "20",  # bounds the time of the layout
-                "mclimit": "2",
+                **(QUICK if self._is_tangled() else {}),
             },
             node_attr={"fontname": FONT, "fontsize": "14", "margin": "0.08,0.04"},
             edge_attr={"fontname": FONT, "fontsize": "12", "color": theme.edge, "arrowsize": "0.7"},
@@ -111,6 +112,11 @@ class _Writer:
         if look.legend:
             dot.attr(label=legend(self.graph, self.outline, self.known, look.theme))
         return Sheet(dot, name, self.nodes, self.edges, self.titles)
+
+    def _is_tangled(self) -> bool:
+        layer = {box.key: box.layer for box in self.outline.boxes}
+        arrows = self.outline.arrows
+        return sum(abs(layer[a.target] - layer[a.source]) for a in arrows) > TANGLED
 
     # Boxes.
 

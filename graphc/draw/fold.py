@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from ..evaluation import Edge
 from ..structure import LEAVES, Structure
-from .outline import Arrow, Box, Outline, key_of, layers
+from .outline import Arrow, Box, Outline, key_of, layers, total_span
 
-NODES, EDGES = 300, 900  # above either, a drawing is folded
-BOXES, ARROWS = 100, 400  # above either, a folded drawing becomes a summary
+NODES, EDGES, SPAN = 300, 900, 1500  # above any of them, a drawing is folded
+BOXES, ARROWS = 60, 120  # above either, a folded drawing becomes a summary
 BANDS = 6  # of a summary
 LONGEST_PERIOD = 12  # layers of a repeated block
 FEWEST_REPEATS = 3
@@ -22,7 +22,8 @@ def is_large(graph: Structure) -> bool:
     """Whether a drawing of every node would be too large to be read, or to be laid out in time."""
     if len(graph.names) > NODES:
         return True
-    return sum(len(graph.formula(node).sources) for node in graph.nodes()) > EDGES
+    edges = sum(len(graph.formula(node).sources) for node in graph.nodes())
+    return edges > EDGES or total_span(graph) > SPAN
 
 
 def folded(graph: Structure) -> Outline:

@@ -80,6 +80,16 @@ def layers(graph: Structure) -> dict[int, int]:
     return found
 
 
+def total_span(graph: Structure) -> int:
+    """The number of layers that all edges cross together: what the time of a layout depends on."""
+    place = layers(graph)
+    return sum(
+        abs(place[node] - place[source])
+        for node in graph.nodes()
+        for source in graph.formula(node).sources
+    )
+
+
 def every_node(graph: Structure) -> Outline:
     """The outline in which every node is a box and every edge an arrow."""
     place = layers(graph)

@@ -16,6 +16,7 @@ from ..structure import LEAVES, Structure
 from .mathematics import ELLIPSIS, formula_math, full_number, value_math
 
 SHOWN = ("values", "local", "adjoint")
+LONG_FORMULA = 80  # operations
 INDICES = "einsum("  # a Jacobian that only indices can write
 STOPPED = "stop"  # on an edge that no derivative passes
 
@@ -56,6 +57,8 @@ def quantities(
     wanted = _wanted(show)
     ends = _ends(graph, of, asked="adjoint" in wanted and show is not None)
     derived = ends if "adjoint" in wanted else {}
+    if at is not None and of is None and show is None and _lacks_seed(graph, derived):
+        derived = {}  # nobody asked for the derivative of a tensor
     needed = upstream(graph, ends) if of is not None and ends else None
     if at is None:
         found = _in_symbols(graph, wanted, derived)
@@ -79,6 +82,17 @@ def _ends(graph: Structure, of: Any, asked: bool) -> dict[int, Any]:
     if of is None and not asked and len(graph.outputs()) != 1:
         return {}
     return seeds_of(graph, of)
+
+
+def _lacks_seed(graph: Structure, ends: dict[int, Any]) -> bool:
+    """Whether a tensor of several elements is derived without a seed of its shape."""
+    return any(
+        _is_one(seed) and any(s != 1 for s in graph.shape(row)) for row, seed in ends.items()
+    )
+
+
+def _is_one(seed: Any) -> bool:
+    return isinstance(seed, int) and seed == 1
 
 
 def marked(graph: Structure, of: Any) -> dict[int, Any]:
@@ -147,7 +161,7 @@ def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any])
     local = dict(_symbolic_local(graph)) if "local" in wanted else {}
     adjoint: dict[int, Quantity] = {}
     if ends:
-        request = Request(graph, None, "steps")
+        request = Request(graph, None, "steps", rows=_has_long_formulas(graph))
         found = adjoints(request, {row: _seed(graph, row, seed) for row, seed in ends.items()})
         adjoint = {row: _expression(request, step) for row, step in found.items()}
     return Quantities({}, local, adjoint)
@@ -155,7 +169,7 @@ def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any])
 
 def _seed(graph: Structure, row: int, seed: Any) -> Any:
     """The seed; a tensor of several elements that was given none has its adjoint as a symbol."""
-    missing = isinstance(seed, int) and any(size != 1 for size in graph.shape(row))
+    missing = _lacks_seed(graph, {row: seed})
     return graph.unused_name(f"{graph.names[row]}_bar") if missing else seed
 
 
@@ -163,12 +177,17 @@ def _symbolic_local(
     graph: Structure, only_tensors: bool = False
 ) -> Iterator[tuple[Edge, Quantity]]:
     """The local derivative of each edge as a formula."""
-    request = Request(graph, None, "steps")
+    request = Request(graph, None, "steps", rows=_has_long_formulas(graph))
     for node in graph.nodes():
         if only_tensors and not request.evaluation.is_tensor(node):
             continue
         for edge, passes in enumerate(graph.formula(node).passes):
             yield (node, edge), _edge_formula(request, (node, edge)) if passes else _stopped()
+
+
+def _has_long_formulas(graph: Structure) -> bool:
+    """Whether SymPy, which writes shorter results, would take too long for them."""
+    return any(len(graph.formula(node).rows) > LONG_FORMULA for node in graph.nodes())
 
 
 def _edge_formula(request: Request, edge: Edge) -> Quantity:

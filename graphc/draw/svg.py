@@ -57,6 +57,15 @@ def _unwrapped(element: Any) -> list[Any]:
     return [element] if name in DRAWN and not hidden else []
 
 
+def _written(element: Any) -> None:
+    """Tells apart by class what a node or edge says: its adjoint, local derivative, or the rest."""
+    for text in element.findall(tag("text")):
+        if text.get("font-weight") == "bold":
+            text.set("class", "adjoint")
+        else:
+            text.set("class", "local" if text.get("font-style") == "italic" else "label")
+
+
 def _retitled(element: Any, titles: Mapping[str, str]) -> None:
     words = element.get("class", "").split()
     if words:
@@ -64,6 +73,7 @@ def _retitled(element: Any, titles: Mapping[str, str]) -> None:
     identity = element.get("id")
     if identity in titles:
         _title_of(element).text = titles[identity]
+        _written(element)
 
 
 def _title_of(element: Any) -> Any:
