@@ -14,6 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphc as gc
 from graphc.cli import main
@@ -511,8 +513,8 @@ def test_hostile_names_and_labels():
             del graph.rows[graph.names[row]]
             graph.names[row] = hostile + suffix
             graph.rows[hostile + suffix] = row
-        for settings in ({"at": {}}, {"fold": True}):
-            sheets.append(planned(graph, **settings).sheet())
+        for look in ({"at": {}}, {"fold": True}):
+            sheets.append(planned(graph, **look).sheet())
     for sheet in sheets:
         parsed = pygraphviz.AGraph(string=sheet.dot.source)
         assert len(parsed.nodes()) == 4 and len(parsed.edges()) == 4
@@ -520,6 +522,27 @@ def test_hostile_names_and_labels():
     for sheet, found in zip(sheets, pictures, strict=True):
         text = harmless(text_of(cleaned(found, sheet.name, sheet.titles)))
         assert "\u202e" not in text and "\u200f" not in text
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.text(max_size=40), min_size=10, max_size=10))
+def test_any_text_is_only_text(texts):
+    from graphc.draw.svg import cleaned, text_of
+
+    sheets = []
+    for text in texts:
+        graph = gc.parse("input x = 1\nparam w = 1/2\nh = w*x\ny = h**2/2\n", text)
+        for row, name in enumerate((text + "a", text + "b")):
+            del graph.rows[graph.names[row]]
+            graph.names[row], graph.rows[name] = name, row
+        sheets.append(planned(graph, at={}).sheet())
+    for sheet, found in zip(
+        sheets, rendered([sheet.dot.source for sheet in sheets], "svg"), strict=True
+    ):
+        svg = text_of(cleaned(found, sheet.name, sheet.titles))
+        harmless(svg)
+        ids = {element.get("id") for element in tree(svg).iter()}
+        assert {*sheet.nodes.values(), *sheet.edges.values()} <= ids
 
 
 def test_a_hostile_graph_name_is_kept_as_text(tmp_path):
@@ -594,6 +617,15 @@ def test_notebooks_get_a_picture_and_never_an_error(fig27, monkeypatch):
 def test_a_layout_that_takes_too_long_is_ended(fig27):
     with pytest.raises(TooSlow, match=r"more than 0[.]01 seconds"):
         rendered([fig27.to_dot().source], "svg", 0.01)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fontconfig")
+def test_a_machine_without_fonts_makes_the_same_picture(fig27, tmp_path, monkeypatch):
+    usual = picture(fig27, at=POINT).svg
+    empty = tmp_path / "fonts.conf"
+    empty.write_text('<?xml version="1.0"?><fontconfig></fontconfig>', encoding="utf-8")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(empty))
+    assert picture(fig27, at=POINT).svg == usual
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for dot")

@@ -14,12 +14,20 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.sax.saxutils import escape
 
 from ..errors import GraphcError
 
 FORMATS = ("svg", "pdf", "png")
 SECONDS = 60.0
 LIBRARIES = Path(__file__).with_name("libraries.py")  # run as a program: it needs nothing of ours
+
+FONTS = Path(__file__).with_name("fonts")
+CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><include ignore_missing="yes">{system}</include><dir>{fonts}</dir></fontconfig>
+"""
 
 
 class TooSlow(GraphcError):
@@ -29,21 +37,32 @@ class TooSlow(GraphcError):
 def rendered(sources: Sequence[str], form: str, seconds: float = SECONDS) -> list[bytes]:
     """The pictures of several DOT texts in one of the formats."""
     program = shutil.which("dot")
-    if program is not None:
-        try:
-            return [_by_program(program, source, form, seconds) for source in sources]
-        except (OSError, subprocess.CalledProcessError):
-            pass  # an installation without this format, or a broken one: the wheel can do it
-    return _by_libraries(sources, form, seconds)
+    with TemporaryDirectory(prefix="graphc-") as folder:
+        environment = {**os.environ, **_fonts(Path(folder))}
+        if program is not None:
+            command = [program, f"-T{form}"]
+            try:
+                return [_run(command, text.encode(), seconds, environment) for text in sources]
+            except (OSError, subprocess.CalledProcessError):
+                pass  # an installation without this format, or a broken one: the wheel can do it
+        return _by_libraries(sources, form, seconds, environment)
 
 
-def _by_program(program: str, source: str, form: str, seconds: float) -> bytes:
-    return _run([program, f"-T{form}"], source.encode(), seconds, None)
+def _fonts(folder: Path) -> dict[str, str]:
+    """The setting that adds our font to those of the system; a machine may have none at all."""
+    if not sys.platform.startswith("linux"):
+        return {}
+    system = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
+    file = folder / "fonts.conf"
+    file.write_text(CONFIGURATION.format(system=escape(system), fonts=escape(str(FONTS))), "utf-8")
+    return {"FONTCONFIG_FILE": str(file)}
 
 
-def _by_libraries(sources: Sequence[str], form: str, seconds: float) -> list[bytes]:
+def _by_libraries(
+    sources: Sequence[str], form: str, seconds: float, environment: dict[str, str]
+) -> list[bytes]:
     question = json.dumps({"format": form, "sources": list(sources)}).encode()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         answer = _run([sys.executable, str(LIBRARIES)], question, seconds, environment)
     except subprocess.CalledProcessError as error:
@@ -55,9 +74,7 @@ def _by_libraries(sources: Sequence[str], form: str, seconds: float) -> list[byt
     return [base64.b64decode(picture) for picture in json.loads(answer)]
 
 
-def _run(
-    command: list[str], text: bytes, seconds: float, environment: dict[str, str] | None
-) -> bytes:
+def _run(command: list[str], text: bytes, seconds: float, environment: dict[str, str]) -> bytes:
     try:
         return subprocess.run(
             command, input=text, capture_output=True, timeout=seconds, check=True, env=environment
