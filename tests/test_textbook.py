@@ -147,6 +147,17 @@ def test_chapters_use_the_public_interface(file):
             assert [alias.name for alias in part.names] == ["graphc"]
 
 
+def test_every_worked_solution_is_written(solutions):
+    steps = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gc.KinkWarning)
+        for name, item in CATALOGUE.items():
+            page = solve.page(item, solutions[name])
+            assert all(ask["what"] in page for ask in item["asks"])
+            steps += "Local derivatives" in page
+    assert steps > 100  # the others only ask for values, sizes or counts
+
+
 def test_the_runner(capsys, monkeypatch, solutions):
     found = {SOLVERS[name]: solution for name, solution in solutions.items()}
     monkeypatch.setattr(solve, "solve", found.get)  # they were solved before
@@ -155,6 +166,7 @@ def test_the_runner(capsys, monkeypatch, solutions):
     assert [line.split()[0] for line in listed] == list(CATALOGUE)
     assert solve.main(["aggarwal-2.15"]) == 0
     page = capsys.readouterr().out
+    assert "There are 32 paths from x to o." in page
     assert "729/31250 = 0.023328" in page
     with pytest.raises(SystemExit):
         solve.main(["aggarwal-2.151"])

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import warnings
+from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,11 +14,28 @@ from workbook import Solution, catalogue, exact, load, number, solve, written
 
 import graphc as gc
 
+MODES = {"FM": "forward", "PATH": "paths"}  # capabilities of an item that say how to derive
+
+
+def workings(graph: gc.Graph, item: dict[str, Any]) -> Iterator[str]:
+    """The steps to every derivative that is asked for; to that of the first output if none is."""
+    asks = item["asks"]
+    leaves = [*graph.input_names, *graph.param_names]
+    at = None if any(graph[name].value is None for name in leaves) else {}
+    mode = next((MODES[word] for word in item["capabilities"] if word in MODES), "reverse")
+    asked_of = dict.fromkeys(ask["of"] for ask in asks if ask.get("of") in graph)
+    for of in asked_of or graph.output_names[:1]:
+        words = " ".join(ask["wrt"] or "" for ask in asks if ask.get("of") in (None, of))
+        wrt = [name for name in words.replace(",", " ").split() if name in graph and name != of]
+        if graph[of].shape == () and any(graph.count_paths(name, of) for name in wrt or leaves):
+            yield graph.explain(of, list(dict.fromkeys(wrt)) or None, at, mode).text.rstrip()
+
 
 def page(item: dict[str, Any], solution: Solution) -> str:
     """The worked solution of one item as text."""
     parts = [f"{item['id']}: {item['source']}", item["restatement"]]
-    parts += [graph.to_text().rstrip() for graph in solution.graphs]
+    for graph in solution.graphs:
+        parts += [graph.to_text().rstrip(), *workings(graph, item)]
     for ask, answer in zip(item["asks"], solution.answers, strict=True):
         parts.append(f"{ask['what']}\n    {written(answer)}")
     for erratum in solution.errata:

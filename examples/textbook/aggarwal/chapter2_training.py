@@ -9,22 +9,23 @@ import graphc as gc
 
 @exercise("aggarwal-2.6")
 def flat_inside_and_steep_outside():
-    g = gc.parse("input x y alpha\nL = x**2 + y**10")
-    descent = g.differentiate("L", ["x", "y"]).extend("""
-        x_next = x - alpha*x_bar
-        y_next = y - alpha*y_bar
+    g = gc.parse("param x y\nL = x**2 + y**10")
+    yield g
+
+    def after(steps, start, lr):
+        run = gc.descend(g, params={"x": start, "y": start}, lr=lr, steps=max(steps), record=True)
+        return [pick(run.iterates[k], "x y") for k in steps]
+
+    yield after([1, 2, 10, 100, 1000], start=0.5, lr=0.01)
+    exact = g.differentiate("L", ["x", "y"]).extend("""
+        x_next = x - 1/100*x_bar
+        y_next = y - 1/100*y_bar
         """)
-    yield descent
-
-    def after(steps, **start):
-        points = iterate(descent, max(steps), **start)
-        return [pick(points[k - 1], "x y") for k in steps]
-
-    yield after([1, 2, 10, 100, 1000], x=0.5, y=0.5, alpha=0.01)
-    yield after([1, 2], x=2, y=2, alpha="1/100")
-    yield after([1, 10, 1000], x=2.0, y=2.0, alpha=0.0001)
+    assert not gc.descend(g, params={"x": 2.0, "y": 2.0}, lr=0.01).ok  # it diverges
+    yield [pick(point, "x y") for point in iterate(exact, 2, x=2, y=2)]
+    yield after([1, 10, 1000], start=2.0, lr=0.0001)
     y = 2
-    yield 2 * y / g.derivative("L", "y", {"x": 0, "y": y, "alpha": 0})  # then y_1 = -y_0
+    yield 2 * y / g.derivative("L", "y", {"x": 0, "y": y})  # the step that leads to -y
 
 
 ratio = gc.parse("input exact measured\nrho = abs(exact - measured)/abs(exact + measured)")

@@ -119,46 +119,20 @@ def bfgs():
     yield from pick(update.values({"q": q, "v": v}), "G1 secant")
 
 
-MOMENTUM = """
-    V_next = 9/10*V - 1/10*w_bar
-    w_next = w + V_next
-    """
-ADAGRAD = """
-    input A = [0, 0]
-    A_next = A + w_bar**2
-    w_next = w - 1/2*w_bar/sqrt(A_next)
-    """
-RMSPROP = """
-    input A = [0, 0]
-    A_next = 9/10*A + 1/10*w_bar**2
-    w_next = w - 1/10*w_bar/sqrt(A_next)
-    """
-ADAM = """
-    input t = 0
-    input A = [0, 0]
-    input F = [0, 0]
-    t_next = t + 1
-    A_next = 0.999*A + 0.001*w_bar**2
-    F_next = 0.9*F + 0.1*w_bar
-    rate = 1/10*sqrt(1 - 0.999**t_next)/(1 - 0.9**t_next)
-    w_next = w - rate*F_next/sqrt(A_next)
-    """
-
-
 @exercise("aggarwal-4.5")
 def five_optimisers():
-    here = gc.parse("param w = [1, 1]\ninput V = [0, 0]\nJ = sum([1, 4]*w**2)")
-    ahead = gc.parse("param w = [1, 1]\ninput V = [0, 0]\nJ = sum([1, 4]*(w + 9/10*V)**2)")
-    for bowl, update in [
-        (here, MOMENTUM),
-        (ahead, MOMENTUM),  # Nesterov: the slope is taken where the momentum will lead
-        (here, ADAGRAD),
-        (here, RMSPROP),
-        (here, ADAM),
-    ]:
-        step = bowl.differentiate("J", "w").extend(update)
-        yield step
+    bowl = gc.parse("param w = [1, 1]\nJ = sum([1, 4]*w**2)")
+    yield bowl
+    for slope_at in ("w", "w + 9/10*V"):  # Nesterov's where the momentum will lead
+        g = gc.parse(f"param w = [1, 1]\ninput V = [0, 0]\nJ = sum([1, 4]*({slope_at})**2)")
+        step = g.differentiate("J", "w").extend("""
+            V_next = 9/10*V - 1/10*w_bar
+            w_next = w + V_next
+            """)
         yield [point["w"] for point in iterate(step, 3)]
+    for method, lr in (("adagrad", 0.5), ("rmsprop", 0.1), ("adam", 0.1)):
+        run = gc.descend(bowl, method=method, lr=lr, steps=3, eps=0)
+        yield [point["w"] for point in run.iterates[1:]]
 
 
 @exercise("aggarwal-4.5.6")

@@ -1,7 +1,7 @@
 """Prince, chapter 6: fitting models."""
 
 from sympy import Matrix
-from workbook import Erratum, exercise, iterate, pick
+from workbook import Erratum, exercise, pick
 
 import graphc as gc
 
@@ -57,21 +57,11 @@ def momentum_unrolled():
 
 @exercise("prince-6.4-adam")
 def adam_as_printed():
-    g = gc.parse("param phi = [1, 1]\nL = sum([1, 4]*phi**2)")
-    step = g.differentiate("L", "phi").extend("""
-        input t = 0
-        input m = [0, 0]
-        input v = [0, 0]
-        t_next = t + 1
-        m_next = 0.9*m + 0.1*phi_bar
-        v_next = 0.99*v + 0.01*phi_bar**2
-        phi_next = phi - 0.1*m_next/(1 - 0.9**t_next)/sqrt(v_next/(1 - 0.99**t_next) + 1e-8)
-        plain = phi - 0.1*phi_bar/sqrt(phi_bar**2)
-        right = phi_bar**2
-        """)
-    yield step
-    yield [point["phi"] for point in iterate(step, 3)]
-    plain, right = pick(step.values({}), "plain right")
-    yield plain
-    printed = g.extend("square = L**2").derivative("square", "phi", at={})
-    yield Erratum("eq. 6.13, v at (1, 1)", f"d(L^2)/dphi = {printed}", right.tolist())
+    g = gc.parse("param phi = [1, 1]\nL = sum([1, 4]*phi**2)\nsquare = L**2")
+    yield g
+    run = gc.descend(g, "L", method="adam", lr=0.1, beta2=0.99, steps=3, eps_inside=True)
+    yield [point["phi"] for point in run.iterates[1:]]
+    plain = g.differentiate("L", "phi").extend("next = phi - 1/10*phi_bar/sqrt(phi_bar**2)")
+    yield plain.values({})["next"]
+    printed, slope = (g.derivative(name, "phi", at={}) for name in ("square", "L"))
+    yield Erratum("eq. 6.13, v at (1, 1)", f"d(L^2)/dphi = {printed}", f"(dL/dphi)^2 = {slope**2}")
