@@ -24,6 +24,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "declare": ("functions", "declare"),
     "descend": ("training.descend", "descend"),
     "flat": ("training.flat", "flat"),
+    "check": ("checking.checks", "check"),
+    "check_function": ("checking.functions", "check_function"),
+    "testing": ("testing", ""),
     "sum": ("layers", "sum_"),
     "max": ("layers", "max_"),
     "min": ("layers", "min_"),
@@ -54,7 +57,8 @@ def __getattr__(name: str) -> Any:
 
         raise AttributeError(f"graphc has no name {name!r}{nearest(name, _PUBLIC)}")
     module, there = _PUBLIC[name]
-    value = getattr(import_module(f".{module}", __name__), there)
+    loaded = import_module(f".{module}", __name__)
+    value = getattr(loaded, there) if there else loaded
     globals()[name] = value
     return value
 
@@ -64,6 +68,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from . import testing as testing
+    from .checking.checks import check as check
+    from .checking.functions import check_function as check_function
     from .errors import GraphcError as GraphcError
     from .errors import KinkWarning as KinkWarning
     from .errors import NotFiniteWarning as NotFiniteWarning

@@ -97,6 +97,8 @@ def _diagonal(array: Any, letters: str, out: str) -> Any:
 def _float_contract(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
     if len(arrays) == 2:
         fast = _matmul(arrays, operands, core)
+        if fast is None:
+            fast = _many_matmuls(arrays, operands, core)
         if fast is not None:
             return fast
     spec = ",".join(operands) + "->" + core
@@ -117,6 +119,22 @@ def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
     a = a if left[-1] == shared[0] else a.T
     b = b if right[0] == shared[0] else b.T
     return a @ b if free == core else (a @ b).T
+
+
+def _many_matmuls(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    """Matrix products with one further leading axis, in one operand or in both."""
+    a, b = arrays
+    many = core[:1]
+    matrices = [letters[letters[:1] == many :] for letters in operands]
+    if not many or len(core) != 3 or any(len(m) != 2 or many in m for m in matrices):
+        return None
+    left, right = matrices
+    if left[1] != right[0] or core != many + left[0] + right[1] or len({*left, *right}) != 3:
+        return None
+    if b.ndim == 3:
+        return a @ b
+    rows = a.reshape(-1, a.shape[-1]) @ b  # one product instead of many small ones
+    return rows.reshape(*a.shape[:2], b.shape[-1])
 
 
 def _exact_contract(arrays: Sequence[Any], operands: list[str], core: str, scalars: Scalars) -> Any:

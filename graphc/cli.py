@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from . import __version__
-from .commands import demo, derive, draw, emit, explain, show
+from .commands import check, demo, derive, draw, emit, explain, show
 from .errors import GraphcError
 
 BAD, INTERRUPTED, CLOSED, BROKEN = 2, 130, 141, 70  # exit codes
@@ -30,13 +30,13 @@ def _parser() -> Parser:
     parser = Parser("graphc", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for command in (show, derive, explain, draw, emit, demo):
+    for command in (show, derive, explain, draw, emit, check, demo):
         command.register(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0, or 2 for bad usage or a bad file."""
+    """The exit code: 0, 1 where a check is not passed, or 2 for bad usage or a bad file."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -46,11 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             options = _parser().parse_args(argv)
             if sys.stdout is None:
                 raise GraphcError("standard output is closed; there is nowhere to print")
-            options.run(options)
+            code = options.run(options)
             sys.stdout.flush()
         for note in dict.fromkeys(str(warning.message) for warning in caught):
             print(f"note: {note}", file=sys.stderr)
-        return 0
+        return code or 0
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except GraphcError as error:

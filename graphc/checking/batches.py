@@ -1,0 +1,143 @@
+"""Batches: a copy of a graph in which one leaf, and all that depends on it, has a leading axis.
+
+So the neighbours of a point are one evaluation, and what does not depend on the leaf is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import GraphcError
+from ..operations import OPERATIONS
+from ..rules import Template, rule
+from ..shapes import unused_letters
+from ..structure import Structure, ancestors
+
+COUNT = "neighbours_"  # the name of the leading axis
+UNBATCHED = ("det", "logdet", "inv", "solve", "winner")  # operations on exactly two axes
+# Operations whose value for complex operands is the analytic continuation of the real one.
+ANALYTIC = {
+    *("add", "sub", "mul", "div", "neg", "power", "exp", "log", "sqrt", "square", "sin", "cos"),
+    *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "silu", "log1p", "expm1"),
+    *("identity", "contract", "gather", "scatter", "reshape", "logsumexp", "softmax"),
+}
+
+
+class Unbatched(GraphcError):
+    """The graph has an operation that cannot take a further axis."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """An operation with a kink: where it stands, and what is 0 or changes winners there."""
+
+    row: int  # in the batched copy
+    declared: int  # in the declared graph
+    node: int  # in the declared graph: the node whose formula holds it
+    op: str
+    templates: tuple[Template, ...]  # none: the winner among the elements or operands decides
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The copy, the rows of its leaf and outputs, and its switches."""
+
+    graph: Structure
+    leaf: int
+    leaves: dict[int, int]  # declared row -> row in the copy
+    outputs: tuple[int, ...]
+    reached: tuple[bool, ...]  # whether each output depends on the leaf
+    switches: tuple[Switch, ...]
+    analytic: bool
+
+
+def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
+    """The copy of what the outputs need, with a leading axis on the leaf."""
+    copy = Structure(graph.name)
+    moved: dict[int, int] = {}
+    wide: set[int] = set()  # rows of the copy that have the leading axis
+    owner: dict[int, int] = {}
+    ops: set[str] = set()
+    switches: list[Switch] = []
+    needed = ancestors(graph, outputs)
+    for node in graph.nodes():
+        for row in graph.formula(node).rows:
+            owner.setdefault(row, node)
+    for row in needed:
+        op, settings = graph.ops[row], graph.settings(row)
+        operands = [moved[operand] for operand in graph.operands[row]]
+        if row == leaf or op == "stop":  # what stands behind a stop does not move
+            op, operands, settings = "input", [], {}
+        here = row == leaf or any(operand in wide for operand in operands)
+        shape = graph.shape(row)
+        if here and row != leaf:
+            operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
+            ops.add(op)
+        new = moved[row] = copy.append(op, tuple(operands), **settings)
+        full = (COUNT, *shape) if here else shape
+        if full:
+            copy.shapes[new] = full
+        if here:
+            wide.add(new)
+            switches.extend(_switches(op, (new, row, owner.get(row, row)), len(operands), settings))
+    return Batch(
+        copy,
+        moved.get(leaf, -1),
+        {row: moved[row] for row in needed if graph.ops[row] in ("input", "param", "stop")},
+        tuple(moved[row] for row in outputs),
+        tuple(moved[row] in wide for row in outputs),
+        tuple(switches),
+        ops <= ANALYTIC,
+    )
+
+
+def _widened(
+    copy: Structure,
+    op: str,
+    operands: list[int],
+    settings: dict[str, Any],
+    wide: set[int],
+    rank: int,
+) -> tuple[list[int], dict[str, Any]]:
+    """Operands and settings of an operation that gets a leading axis."""
+    if op in UNBATCHED:
+        raise Unbatched(f"{op} cannot take a further axis")
+    if op == "contract":
+        left, _, out = settings["spec"].partition("->")
+        letter = unused_letters([left, out], 1)
+        parts = [
+            letter + part if operand in wide else part
+            for part, operand in zip(left.split(","), operands, strict=True)
+        ]
+        return operands, {**settings, "spec": f"{','.join(parts)}->{letter}{out}"}
+    if op == "reshape":
+        return operands, {**settings, "shape": (COUNT, *settings["shape"])}
+    if op in OPERATIONS:
+        return operands, settings  # their axes are counted from the end
+    return [_raised(copy, operand, wide, rank) for operand in operands], settings
+
+
+def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
+    """An operand with axes of size 1 behind its leading axis, so that it broadcasts."""
+    own = copy.shape(operand)[1:] if operand in wide else ()
+    if operand not in wide or len(own) == rank:
+        return operand
+    shape = (COUNT, *(1,) * (rank - len(own)), *own)
+    row = copy.append("reshape", (operand,), shape=shape)
+    copy.shapes[row] = shape
+    wide.add(row)
+    return row
+
+
+def _switches(
+    op: str, places: tuple[int, int, int], count: int, settings: dict[str, Any]
+) -> list[Switch]:
+    """The switches of one operation."""
+    if op in ("largest", "norm") or (op in ("maximum", "minimum") and count > 2):
+        return [Switch(*places, op, ())]
+    if op in OPERATIONS or not count:
+        return []
+    templates = rule(op, count, settings).switches
+    return [Switch(*places, op, templates)] if templates else []

@@ -1,0 +1,192 @@
+"""Judging one slope of a function that can only be called: extrapolation, noise and kinks.
+
+A kink shows in the gap between the slopes ahead and behind: on a smooth piece it shrinks with the
+step, at a kink it stays, near a kink it falls off where the step becomes shorter than the distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .schemes import SHRINK, STEP, Slope, noise_level, one_sided, ridders
+from .verdicts import AT_KINK, CORRECT, NEAR_KINK, NOISE, NOT_FINITE, WRONG
+
+WIDEST, SCALES = 0.1, 16  # of the argument's size, and how many steps shrink from there
+MOST_SCALES = 24  # further steps for an argument far below 1
+REACH = 2 * STEP  # a kink within this part of the argument's size is told
+SUDDEN = 200.0  # no smooth function's gap falls so much in one step (that of x**4 falls by 64)
+Values = Callable[[Any], Any]  # steps -> values of the function
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known about one slope."""
+
+    measured: float
+    verdict: str
+    evidence: str
+    kink: bool = False
+
+
+@dataclass(frozen=True)
+class Slack:
+    """What is forgiven: the relative tolerance, the rounding of the claims, and the noise of f."""
+
+    tolerance: float
+    rounding: float
+    noise: float  # absolute, of the values
+    epsilon: float  # of the type the function is measured in
+    unit: float  # the size of an ordinary slope
+
+
+def settle(values: Values, base: float, claim: float, scale: float, slack: Slack) -> Verdict:
+    """The verdict on a claimed slope at 0."""
+    if not np.isfinite(base):
+        return Verdict(np.nan, NOT_FINITE, f"the value is {base} at this point")
+    near = values(scale * max(1e-9, 64 * slack.epsilon) * np.arange(-4, 5))
+    noise = max(noise_level(near), slack.noise, slack.epsilon * abs(base))
+    # the kinks of a function are told within the reach of ordinary steps, however small x is
+    around = max(scale, 1.0)
+    more = min(int(np.ceil(np.log(around / scale) / np.log(SHRINK))), MOST_SCALES)
+    widths = WIDEST * scale * SHRINK ** (more - np.arange(SCALES + more, dtype=float))
+    ahead, behind = values(widths), values(-widths)
+    noise = max(noise, _quantum(ahead - base, behind - base))
+    with np.errstate(all="ignore"):
+        gap = np.abs((ahead - base) - (base - behind)) / widths
+        size = np.fmax(np.abs(ahead - base), np.abs(base - behind)) / widths
+    error = 4 * noise / widths
+    slack = replace(
+        slack, unit=max(slack.unit, float(np.max(size[np.isfinite(size)], initial=0.0)))
+    )
+    if not np.isfinite(claim):
+        found = _smooth(ahead, behind, widths[0], noise)
+        measured = np.nan if found is None else found.value
+        return Verdict(measured, NOT_FINITE, f"the derivative is {claim} at this point")
+    stays = _stays(gap, size, error)
+    if stays is not None:
+        return _at_kink(values, base, claim, scale, noise, slack)
+    falls = _falls(gap, error, widths, REACH * around)
+    if falls is not None:
+        distance, inside = falls
+        found = ridders(values, inside / 2, noise, 8)
+        told = f"a kink lies {distance:.0e} away, within the stencil; "
+        result = _compared(claim, found, slack)
+        verdict = NEAR_KINK if result.verdict == CORRECT else result.verdict
+        return Verdict(result.measured, verdict, told + result.evidence, True)
+    found = _smooth(ahead, behind, widths[0], noise)
+    if found is None:
+        return _at_border(values, base, claim, scale, noise, slack)
+    return _compared(claim, found, slack)
+
+
+def _quantum(ahead: Any, behind: Any) -> float:
+    """The smallest change that values make at all, if short steps change nothing on either side."""
+    found = []
+    for changes in (np.abs(ahead), np.abs(behind)):
+        moved = np.flatnonzero(changes)  # the widest steps come first
+        if not len(moved) or moved[-1] == len(changes) - 1 or not np.isfinite(changes).all():
+            return 0.0
+        found.append(float(changes[moved[-1]]))
+    return min(found)
+
+
+def _smooth(ahead: Any, behind: Any, widest: float, noise: float) -> Slope | None:
+    tables = iter((ahead, behind))
+    return ridders(lambda _: next(tables), widest, noise, len(ahead))
+
+
+def _stays(gap: Any, size: Any, error: Any) -> float | None:
+    """The jump of the slope, if the gap stays the same over the smallest steps that can tell."""
+    telling = np.flatnonzero(np.isfinite(gap) & (gap > 20 * error) & (gap > 1e-6 * size))
+    if len(telling) < 4:
+        return None
+    last = telling[-4:]
+    if not (np.diff(last) == 1).all():
+        return None
+    values = gap[last]
+    steady = np.abs(np.diff(values)) <= 0.2 * values[1:] + 2 * error[last][1:]
+    # a gap that is told by the smallest telling step must not be followed by silence
+    beyond = gap[last[-1] + 1 :]
+    silent = (beyond + 20 * error[last[-1] + 1 :] < 0.5 * values[-1]).any()
+    return float(values[-1]) if steady.all() and not silent else None
+
+
+def _falls(gap: Any, error: Any, widths: Any, reach: float) -> tuple[float, float] | None:
+    """(distance, a step short of it) of a kink nearby, if the gap falls off suddenly."""
+    for k in range(len(widths) - 1):
+        if widths[k] > SHRINK * reach or not np.isfinite(gap[k : k + 2]).all():
+            continue
+        if gap[k] > SUDDEN * gap[k + 1] and gap[k] > 20 * error[k] + 20 * error[k + 1]:
+            # beyond the kink the gap is jump*(1 - distance/step): two steps tell both
+            before = gap[k - 1] if k else gap[k]
+            jump = (SHRINK * before - gap[k]) / (SHRINK - 1)
+            distance = widths[k] * (1 - gap[k] / jump) if jump > gap[k] else widths[k]
+            return float(np.clip(distance, widths[k + 1], widths[k])), float(widths[k + 1])
+    return None
+
+
+def _at_kink(
+    values: Values, base: float, claim: float, scale: float, noise: float, slack: Slack
+) -> Verdict:
+    """The verdict between one-sided slopes."""
+    sides = []
+    for sign in (-1.0, 1.0):
+        options = []
+        for width in scale * 10.0 ** -np.arange(2, 8):
+            step = sign * width
+            found = values(step * np.arange(1, 4))
+            slope, error = one_sided(found, step, base)
+            if np.isfinite(slope):
+                options.append((error + 16 * noise / width, slope))
+        if not options:
+            return Verdict(np.nan, NOT_FINITE, "no finite values on one side of a kink", True)
+        sides.append(min(options))
+    (left_error, left), (right_error, right) = sides
+    room = slack.tolerance * max(abs(left), abs(right)) + slack.rounding
+    room += 3 * (left_error + right_error)
+    told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
+    middle = float(left / 2 + right / 2)
+    if min(left, right) - room <= claim <= max(left, right) + room:
+        return Verdict(middle, AT_KINK, told, True)
+    return Verdict(middle, WRONG, f"{told}, and {claim:.6g} is outside", True)
+
+
+def _at_border(
+    values: Values, base: float, claim: float, scale: float, noise: float, slack: Slack
+) -> Verdict:
+    """The verdict where only one side has values."""
+    options = []
+    for side in (1.0, -1.0):
+        before = np.nan
+        for width in scale * 10.0 ** -np.arange(2.0, 26.0, 2.0):
+            slope, _ = one_sided(values(side * width * np.arange(1, 4)), side * width, base)
+            # where a root ends, a slope is reached as slowly as a root: steps tell the error
+            error = abs(slope - before) + 16 * noise / width
+            if np.isfinite(error):
+                options.append(Slope(float(slope), float(error)))
+            before = slope
+    if not options:
+        return Verdict(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
+    result = _compared(claim, min(options, key=lambda slope: slope.error), slack)
+    told = f"{result.evidence} (from the side that has values)"
+    return Verdict(result.measured, result.verdict, told)
+
+
+def _compared(claim: float, found: Slope | None, slack: Slack) -> Verdict:
+    if found is None:
+        return Verdict(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
+    measured, error = found.value, found.error
+    gap = abs(claim - measured)
+    room = slack.tolerance * max(abs(claim), abs(measured)) + slack.rounding
+    good = max(room, 1e-5 * max(abs(claim), abs(measured)), 1e-8 * slack.unit)
+    if gap <= room + 3 * error:
+        if 3 * error <= good:
+            return Verdict(measured, CORRECT, "Ridders' extrapolation agrees")
+        return Verdict(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
+    if gap <= 10 * error:
+        return Verdict(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
+    return Verdict(measured, WRONG, f"Ridders' extrapolation gives {measured:.10g}")

@@ -1,0 +1,221 @@
+"""Edges: each local derivative tested by itself, by moving the value of its source alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..arithmetic import Numbers
+from ..derive import local, upstream
+from ..errors import GraphcError
+from ..evaluation import Evaluation
+from ..exact import WORKING, Masked, Undefined, as_float
+from ..formula import expression_text
+from ..functions import FUNCTIONS
+from ..structure import Structure
+from .neighbourhood import Digits, Neighbourhood, flat, to_digits
+from .report import Edge
+
+TOLERANCE = 1e-8  # relative, in 50 digits: only rounding within written decimals is forgiven
+FLOAT_TOLERANCE = 1e-6
+MOST_DIGITAL = 4_000  # elements of a formula that is measured in 50 digits
+
+
+def suspects(graph: Structure, outputs: Iterable[int]) -> set[int]:
+    """The nodes that carry a derivative somebody wrote: own partials, own functions."""
+    own = {
+        node
+        for node in graph.nodes()
+        if any(_is_own(graph.ops[row]) for row in graph.formula(node).rows)
+    }
+    return (graph.partials_of | own) & upstream(graph, outputs)
+
+
+def _is_own(op: str) -> bool:
+    return op in FUNCTIONS and FUNCTIONS[op].origin == "user"
+
+
+def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[Edge]:
+    """The edges into these nodes whose local derivative is not that of the formula."""
+    if not nodes:
+        return []
+    exact = Evaluation(graph, Digits(hood.sizes), dict(hood.exact), {})
+    floats = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
+    found = []
+    with np.errstate(all="ignore"):
+        for node in sorted(nodes):
+            formula = graph.formula(node)
+            size = sum(_elements(graph, hood, row) for row in formula.rows)
+            for source in dict.fromkeys(formula.sources):
+                numbers = [edge for edge, row in graph.edges_of(node) if row == source]
+                if not numbers:
+                    continue
+                small = size <= MOST_DIGITAL
+                test = _Test(graph, exact if small else floats, node, source, numbers)
+                wrong = test.wrong()
+                if wrong is not None:
+                    found.append(_edge(graph, node, source, numbers, *wrong))
+    return found
+
+
+def _elements(graph: Structure, hood: Neighbourhood, row: int) -> int:
+    shapes = [graph.shape(row), *(graph.shape(operand) for operand in graph.operands[row])]
+    sizes = {size for shape in shapes for size in shape}
+    if graph.ops[row] == "contract":
+        return int(np.prod([float(hood.sizes.get(str(s), s)) for s in sizes]))
+    return int(np.prod([float(hood.sizes.get(str(s), s)) for s in shapes[0]]))
+
+
+class _Test:
+    """One edge (all parallel ones together), in the algebra of an evaluation."""
+
+    def __init__(
+        self, graph: Structure, evaluation: Evaluation, node: int, source: int, numbers: list[int]
+    ) -> None:
+        self.graph, self.evaluation = graph, evaluation
+        self.node, self.source, self.numbers = node, source, numbers
+        self.digital = isinstance(evaluation.algebra, Digits)
+        generator = np.random.default_rng(0)
+        self.tangent = self._random(generator, evaluation.value(source))
+        self.weights = self._random(generator, evaluation.value(node))
+        self.own = all((node, number) in graph.partials for number in numbers)
+
+    def _random(self, generator: Any, like: Any) -> Any:
+        """A direction of the same shape; 1 for a scalar."""
+        shape = np.shape(like) if isinstance(like, np.ndarray) else ()
+        if not shape:
+            return to_digits(1) if self.digital else 1.0
+        values = generator.choice([-1.0, 1.0], shape) * generator.uniform(1, 2, shape)
+        return to_digits(values) if self.digital else values
+
+    def wrong(self) -> tuple[float, float] | None:
+        """(derived, measured) if the local derivative is wrong, else None."""
+        try:
+            derived = self._derived(self.graph)
+        except GraphcError:  # kink='error'
+            return None
+        on_kink = self.node in self.evaluation.kinks
+        measured = self._slope(self._step())
+        if derived is None or measured is None:
+            return None  # no finite number to compare: the rows tell it
+        if self._agree(derived, measured):
+            return None
+        sides = [
+            self._slope(self._step() / 1000, shift) for shift in (-self._shift(), self._shift())
+        ]
+        allowed = [side for side in sides if side is not None]
+        if len(allowed) == 2 and not self._agree(*allowed):
+            on_kink = True
+        if on_kink:
+            if not self.own:
+                return None  # a convention, not a mistake
+            allowed += self._without_own()
+            slack = float(abs(measured)) * TOLERANCE + 1e-30
+            low, high = min(allowed, default=measured), max(allowed, default=measured)
+            if low - slack <= derived <= high + slack:
+                return None
+        return float(derived), float(measured)
+
+    def _agree(self, derived: Any, measured: Any) -> bool:
+        relative = TOLERANCE if self.digital else FLOAT_TOLERANCE
+        value = as_float(self.evaluation.value(self.node))
+        size = float(np.max(np.abs(value), initial=0.0)) / self._scale()
+        floor = 1e-30 if self.digital else 1e-9
+        gap = abs(derived - measured)
+        return bool(gap <= relative * max(abs(derived), abs(measured)) + floor * (size + 1e-300))
+
+    def _without_own(self) -> list[Any]:
+        """The slope by the formula's own rules."""
+        plain = self.graph.duplicate()
+        plain.partials = {}
+        found = self._derived(plain)
+        return [] if found is None else [found]
+
+    def _derived(self, graph: Structure) -> Any:
+        old = self.evaluation
+        evaluation = (
+            Evaluation(graph, old.algebra, old.values, {}) if graph is not old.graph else old
+        )
+        total: Any = 0
+        for number in self.numbers:
+            share = evaluation.pull((self.node, number), self.weights)
+            if type(share) is Masked:
+                share = share.values
+            if share is not None:
+                part = _inner(share, self.tangent)
+                if _is_bad(part):
+                    return None
+                total = total + part
+        return total
+
+    def _scale(self) -> float:
+        value = np.abs(as_float(self.evaluation.value(self.source)))
+        return float(np.max(value, initial=0.0)) or 1.0
+
+    def _step(self) -> Any:
+        if self.digital:
+            return WORKING.mpf(10) ** -13 * self._scale()
+        return 6e-6 * self._scale()
+
+    def _shift(self) -> Any:
+        return (WORKING.mpf(10) ** -12 if self.digital else 1e-4) * self._scale()
+
+    def _slope(self, step: Any, shift: Any = 0) -> Any:
+        """The slope of the formula along the tangent, everything else held."""
+        values = [self._moved(shift + k * step) for k in (-2, -1, 1, 2)]
+        if any(value is None for value in values):
+            return None
+        return (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * step)
+
+    def _moved(self, step: Any) -> Any:
+        graph, old = self.graph, self.evaluation
+        known = {row: old.value(row) for row in graph.formula(self.node).sources}
+        for row in graph.formula(self.node).rows:
+            if graph.ops[row] == "stop":
+                known[row] = old.value(row)
+        known[self.source] = known[self.source] + step * self.tangent
+        value = Evaluation(graph, old.algebra, known, {}).value(self.node)
+        total = _inner(value, self.weights)
+        return None if _is_bad(total) else total
+
+
+def _inner(left: Any, right: Any) -> Any:
+    """The sum of the products of elements."""
+    total: Any = 0
+    if isinstance(left, np.ndarray) and left.dtype != object:
+        return float(np.sum(left * right))
+    for a, b in zip(flat(left), flat(right), strict=True):
+        if type(a) is Undefined:
+            return a
+        total = total + a * b
+    return total
+
+
+def _is_bad(value: Any) -> bool:
+    return type(value) is Undefined or not bool(np.isfinite(float(value)))
+
+
+def _edge(
+    graph: Structure, node: int, source: int, numbers: list[int], derived: float, measured: float
+) -> Edge:
+    """The wrong edge with both formulas, and the line of the text."""
+    names = graph.names
+    own = [graph.partials[node, n] for n in numbers if (node, n) in graph.partials]
+    plain = graph.duplicate()
+    plain.partials = {}
+    try:
+        expected = str(local(plain, names[source], names[node], None)).partition(": ")
+        right = expected[2] or expected[0]
+    except GraphcError:
+        right = ""  # too long to be read
+    return Edge(
+        names[source],
+        names[node],
+        derived,
+        measured,
+        expression_text(graph, own[0]) if own else "",
+        right,
+        graph.lines.get(own[0], 0) if own else graph.lines.get(node, 0),
+    )

@@ -1,0 +1,458 @@
+"""check_function: verdicts on the gradient of anything that can be called."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError
+from ..structure import Structure
+from . import blackbox
+from .arguments import Arguments, arguments, claims, derived_by_library, output
+from .groups import Budget, search
+from .points import draw, scale_of
+from .report import Report, merged
+from .schemes import EPSILON, three_point
+from .verdicts import CORRECT, FAILING, NOISE, WRONG, Index, Row, worst
+
+MOST_SINGLY = 2_000  # coordinates that are measured one by one
+
+
+def check_function(
+    function: Any,
+    grad: Any = None,
+    at: Any = None,
+    *,
+    points: int | None = None,
+    rng: Any = 0,
+    strict: bool = False,
+    max_evals: int | None = None,
+    seconds: float | None = None,
+    progress: bool = False,
+    shrink: bool = False,
+) -> Report:
+    """A report on a claimed gradient of a function: `grad` is a callable like `function`.
+
+    at: an array for f(at), a dict for f(**at), a list of arrays for f(*at); NumPy, torch or jax.
+    With `points`, that many points of the shape of `at` are drawn instead. A graph as `function`
+    gets the full treatment of check. Above 2 000 coordinates, or beyond `max_evals`, random
+    directions are measured and the wrong coordinates are searched for.
+    """
+    start = time.perf_counter()
+    if at is None:
+        if points is None:
+            raise GraphcError("check_function needs a point: at=array, or at={name: array}")
+        at = 1.0
+    if isinstance(function, Structure):
+        report = _of_graph(function, grad, at, points, rng)
+        report.strict = strict
+        return report
+    if not callable(function):
+        raise GraphcError(f"check_function takes a function, not {type(function).__name__}")
+    args = arguments(function, at)
+    grad = derived_by_library(function, args) if grad is None else grad
+    if grad is None:
+        raise GraphcError("check_function needs the claimed gradient: grad=function or array")
+    budget = Budget(max_evals, seconds, progress)
+    reports: list[Report] = []
+    for arrays in _points(args, points, rng):
+        case = Case(function, grad, args, arrays, budget, rng)
+        reports.append(case.report(len(reports)))
+        if budget.spent:
+            break
+    report = merged(reports, strict)
+    if points is not None:
+        report.notes.append(f"{len(reports)} points drawn (rng={rng!r})")
+    if budget.spent and points is not None and len(reports) < points:
+        report.notes.append(f"the budget ended after {len(reports)} of {points} points")
+    if shrink and not report.ok:
+        from .shrink import shrunk_function
+
+        report.shrunk = shrunk_function(function, grad, args, report)
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+def _of_graph(graph: Structure, grad: Any, at: Any, points: int | None, rng: Any) -> Report:
+    """A graph: its values are known to 50 digits, its kinks by name."""
+    from .checks import check
+
+    if not isinstance(at, Mapping):
+        leaves = [graph.names[row] for row in graph.leaves()]
+        if len(leaves) != 1:
+            raise GraphcError("at: the graph has several inputs; give a dict of names and values")
+        at = {leaves[0]: at}
+    if grad is None:
+        return check(graph, at=at, points=points, rng=rng)
+    claimed = grad(**at) if callable(grad) else grad
+    if not isinstance(claimed, Mapping):
+        names = list(at)
+        parts = claimed if isinstance(claimed, (tuple, list)) and len(names) > 1 else [claimed]
+        claimed = dict(zip(names, parts, strict=False))
+    return check(graph, at=at, claimed=claimed)
+
+
+def _points(args: Arguments, points: int | None, rng: Any) -> list[dict[str, Any]]:
+    here = args.arrays()
+    if points is None:
+        return [here]
+    if isinstance(points, bool) or not isinstance(points, int) or points < 1:
+        raise GraphcError(f"points={points!r} must be a whole number of at least 1")
+    generator = np.random.default_rng(rng)
+    everywhere = (-np.inf, np.inf)
+    return [
+        {
+            name: np.asarray(draw(generator, array.shape, scale_of(generator, k), everywhere))
+            for name, array in here.items()
+        }
+        for k in range(points)
+    ]
+
+
+class Case:
+    """A function and its claimed gradient at one point."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        grad: Any,
+        args: Arguments,
+        arrays: dict[str, Any],
+        budget: Budget,
+        rng: Any,
+    ) -> None:
+        self.function, self.grad, self.args, self.budget, self.rng = (
+            *(function, grad, args, budget),
+            rng,
+        )
+        self.notes: list[str] = []
+        self.epsilon = float(np.finfo(args.dtype).eps)  # of the claims
+        coarse = args.dtype if self.epsilon > EPSILON else np.dtype(float)
+        self.arrays = {n: a.astype(coarse).astype(float) for n, a in arrays.items()}
+        self.wide = self.epsilon > EPSILON and self._keeps_float64()
+        self.measured_in = EPSILON if self.wide else self.epsilon
+        first = self._first_value()
+        self.shape, self.base = first.shape, first.ravel()
+        self.noise = self._repeated(first)
+        self.claims = self._claims()
+
+    def _keeps_float64(self) -> bool:
+        """Whether the function, given float64, computes in float64."""
+        try:
+            value = self.args.call(self.function, self.arrays, wide=True)
+        except Exception:
+            return False
+        return str(getattr(value, "dtype", "")).endswith("float64")
+
+    def _first_value(self) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                return output(self.args.call(self.function, self.arrays, self.wide))
+        except (ArithmeticError, ValueError) as error:
+            if isinstance(error, GraphcError):
+                raise
+            self.notes.append(f"the function raised {type(error).__name__}: {error}")
+            return np.array(np.nan)
+        except Exception as error:
+            raise GraphcError(
+                f"the function raised {type(error).__name__} at the point: {error}"
+            ) from error
+
+    def _repeated(self, first: Any) -> float:
+        """The noise of repeated calls at the same point; told if there is any."""
+        again = [self.values({}) for _ in range(2)]
+        self.budget.spend(1)
+        with np.errstate(all="ignore"):
+            spread = max(float(np.max(np.abs(v - first.ravel()), initial=0.0)) for v in again)
+        if spread > 0 and np.isfinite(spread):
+            self.notes.append(
+                f"the function is not deterministic: equal calls differ by {spread:.1e}"
+            )
+            return spread
+        return 0.0
+
+    def _claims(self) -> dict[str, Any]:
+        """{argument: (outputs, elements)} or, for element-wise functions, (elements,)."""
+        grad = self.grad
+        if callable(grad):
+            with np.errstate(all="ignore"):
+                try:
+                    grad = self.args.call(grad, self.arrays, False)
+                    again = claims(self.args, self.args.call(self.grad, self.arrays, False), [])
+                except (ArithmeticError, ValueError) as error:
+                    if isinstance(error, GraphcError):
+                        raise
+                    self.notes.append(f"the gradient raised {type(error).__name__}: {error}")
+                    grad = {n: np.full(a.shape, np.nan) for n, a in self.arrays.items()}
+                    again = {}
+                except Exception as error:
+                    raise GraphcError(
+                        f"the gradient raised {type(error).__name__} at the point: {error}"
+                    ) from error
+            found = claims(self.args, grad, self.notes)
+            self.spread = _spread(found, again)
+            if self.spread:
+                self.notes.append(
+                    f"the gradient is not deterministic: equal calls differ by {self.spread:.1e}"
+                )
+        else:
+            found, self.spread = claims(self.args, grad, self.notes), 0.0
+        return {name: self._shaped(name, claim) for name, claim in found.items()}
+
+    def _shaped(self, name: str, claim: Any) -> Any:
+        shape = self.arrays[name].shape
+        size = int(np.prod(shape, dtype=int))
+        single = int(np.prod(self.shape, dtype=int)) == 1
+        if claim.shape == (*self.shape, *shape) or (single and claim.shape == shape):
+            return claim.reshape(-1, size) if size else np.zeros((len(self.base), 0))
+        if claim.shape == shape == self.shape:
+            return claim.ravel()  # element by element: the diagonal of the Jacobian
+        if single and claim.size == size and (claim.ndim == 0 or size == 1):
+            return claim.reshape(1, size)
+        raise GraphcError(
+            f"the gradient by {name!r} has shape {claim.shape}, but the argument has shape "
+            f"{shape} and the function's value has shape {self.shape}"
+        )
+
+    def values(self, moved: Mapping[str, Any]) -> Any:
+        """The function's value, flat, with some arguments replaced; NaN where it raised."""
+        self.budget.spend(1)
+        try:
+            with np.errstate(all="ignore"):
+                found = self.args.call(self.function, {**self.arrays, **moved}, self.wide)
+            return output(found).ravel()
+        except (ArithmeticError, ValueError):
+            return np.full(len(self.base), np.nan)
+
+    def report(self, number: int) -> Report:
+        """The rows of every argument, or of a search if there are too many."""
+        total = sum(claim.size for claim in self.claims.values())
+        limit = self.budget.evaluations
+        many = total > MOST_SINGLY or (limit is not None and 4 * total > limit - self.budget.used)
+        used = self.budget.used
+        scalar = len(self.base) == 1
+        if many and scalar:
+            rows = self._searched(total)
+        else:
+            rows = [row for name in self.claims for row in self._singly(name)]
+        for row in rows:
+            row.point = number
+        blame = [
+            (row.name, row.index)
+            for row in rows
+            if row.verdict in FAILING and row.index is not None
+        ]
+        shown = {name: array.tolist() for name, array in self.arrays.items() if array.size <= 100}
+        return Report(
+            rows,
+            [],
+            blame,
+            self.notes,
+            points=[shown],
+            evaluations=self.budget.used - used,
+            curve=self._curve,
+        )
+
+    # One coordinate at a time.
+
+    def _singly(self, name: str) -> list[Row]:
+        rows: list[Row] = []
+        claim, array = self.claims[name], self.arrays[name]
+        diagonal = claim.ndim == 1
+        for place in range(array.size):
+            if self.budget.spent:
+                self.notes.append(f"the budget ended at {name}[{place}]: the rest was not checked")
+                break
+            outputs = [place] if diagonal else list(range(len(self.base)))
+            column = claim[place : place + 1] if diagonal else claim[:, place]
+            found = self._judged(name, place, outputs, column)
+            for output_place, mine, verdict in zip(outputs, column, found, strict=True):
+                index = np.unravel_index(place, array.shape) if array.shape else ()
+                inside = tuple(int(i) for i in index)
+                if not diagonal and len(self.base) > 1:
+                    outer = np.unravel_index(output_place, self.shape)
+                    inside = (*(int(i) for i in outer), *inside)
+                kink = name if verdict.kink else ""
+                rows.append(
+                    Row(name, Index(inside), float(mine), float(verdict.measured), verdict.verdict,
+                        verdict.evidence, "f", kink)
+                )  # fmt: skip
+        return rows
+
+    def _scale(self, name: str, place: int) -> float:
+        array = self.arrays[name].ravel()
+        typical = float(np.sqrt(np.mean((array / (np.abs(array).max() or 1)) ** 2)))
+        return max(abs(float(array[place])), typical * float(np.abs(array).max())) or 1.0
+
+    def _along(self, name: str, place: int) -> Callable[[Any], Any]:
+        """steps -> values (steps, outputs) with one element moved."""
+        array = self.arrays[name]
+
+        def values(steps: Any) -> Any:
+            rows = []
+            for step in np.atleast_1d(steps):
+                moved = array.copy()
+                moved.flat[place] = float(array.flat[place]) + float(step)
+                rows.append(self.values({name: moved}))
+            return np.array(rows)
+
+        return values
+
+    def _judged(self, name: str, place: int, outputs: list[int], column: Any) -> list[Any]:
+        """A verdict for each output: three points where they settle it, else a closer look."""
+        values, scale = self._along(name, place), self._scale(name, place)
+        quick = self._quick(values, scale, outputs, column)
+        kept: dict[bytes, Any] = {}
+
+        def of(output_place: int) -> Callable[[Any], Any]:
+            def along(steps: Any) -> Any:
+                key = np.asarray(steps, float).tobytes()
+                if key not in kept:
+                    kept[key] = values(steps)
+                return kept[key][:, output_place]
+
+            return along
+
+        return [
+            quick[k]
+            or blackbox.settle(
+                of(o), float(self.base[o]), float(mine), scale, self._slack(name, o, scale)
+            )
+            for k, (o, mine) in enumerate(zip(outputs, column, strict=True))
+        ]
+
+    def _slack(self, name: str, output_place: int, scale: float) -> blackbox.Slack:
+        sizes = [np.abs(c[np.isfinite(c)]).max(initial=0.0) for c in self.claims.values()]
+        largest = float(np.abs(self.claims[name][np.isfinite(self.claims[name])]).max(initial=0.0))
+        return blackbox.Slack(
+            float(np.sqrt(self.epsilon)),
+            64 * self.epsilon * largest + self.spread,
+            self.noise,
+            self.measured_in,
+            max(largest, float(max(sizes)) * 1e-3, abs(float(self.base[output_place])) / scale),
+        )
+
+    def _quick(self, values: Any, scale: float, outputs: list[int], column: Any) -> list[Any]:
+        """Verdicts from four neighbours; None where they leave a doubt."""
+        if self.noise:
+            return [None] * len(outputs)
+        step = self.measured_in ** (1 / 3) * scale
+        reach = blackbox.REACH * max(scale, 1.0) * (self.measured_in / EPSILON) ** 0.2
+        found = values([-step, step, -reach, reach])[:, outputs]
+        base = self.base[outputs]
+        verdicts: list[Any] = []
+        with np.errstate(all="ignore"):
+            slopes, errors = three_point(found[:2].T, step, base)
+            errors = errors * (self.measured_in / EPSILON)
+            wide = (found[3] - found[2]) / (2 * reach)
+            bends = np.abs(found[0] + found[1] - 2 * base) / step
+            wide_bends = np.abs(found[2] + found[3] - 2 * base) / reach
+            tolerance = np.sqrt(self.epsilon)
+            for k, mine in enumerate(column):
+                size, error = abs(float(mine)), float(errors[k])
+                gap = abs(float(mine) - float(slopes[k]))
+                fine = np.isfinite(size) and error <= 3e-7 * size * (self.epsilon / EPSILON) ** 0.5
+                smooth = (
+                    abs(wide[k] - slopes[k]) <= 1e-3 * size
+                    and bends[k] <= 1e-3 * size + 4 * error
+                    and wide_bends[k] <= 0.1 * size
+                )
+                still = size == 0 and (found[:, k] == base[k]).all()
+                if (fine and smooth and gap <= tolerance * size + 3 * error) or still:
+                    verdicts.append(
+                        blackbox.Verdict(float(slopes[k]), CORRECT, "central differences agree")
+                    )
+                else:
+                    verdicts.append(None)
+        return verdicts
+
+    # Many coordinates: directions and groups.
+
+    def _searched(self, total: int) -> list[Row]:
+        names = list(self.claims)
+        ends = np.cumsum([self.arrays[name].size for name in names])
+        claimed = np.concatenate([self.claims[name].ravel() for name in names])
+        rms = [np.sqrt(np.mean(self.arrays[n] ** 2)) if self.arrays[n].size else 1.0 for n in names]
+        scale = np.concatenate(
+            [np.full(self.arrays[n].size, r or 1.0) for n, r in zip(names, rms, strict=True)]
+        )
+        if not np.isfinite(claimed).all() or not np.isfinite(self.base[0]):
+            bad = int(np.flatnonzero(~np.isfinite(claimed))[0]) if np.isfinite(self.base[0]) else 0
+            return self._singly_at(names, ends, bad)
+        rows: list[Row] = []
+
+        def value(offset: Any) -> float:
+            parts = np.split(offset, ends[:-1])
+            moved = {
+                n: self.arrays[n] + part.reshape(self.arrays[n].shape)
+                for n, part in zip(names, parts, strict=True)
+            }
+            self.budget.used -= 1  # the search counts itself
+            return float(self.values(moved)[0])
+
+        def confirm(place: int) -> float | None:
+            found = self._singly_at(names, ends, place)
+            rows.extend(row for row in found if row.verdict == WRONG)
+            return found[0].measured if found[0].verdict == WRONG else None
+
+        finding = search(
+            value, claimed, scale, confirm, self.budget, self.rng, self.noise, self.measured_in
+        )
+        for expected, slope, error in finding.directions:
+            good = abs(expected - slope) <= 10 * error
+            told = "a random direction over all coordinates"
+            verdict = CORRECT if good else NOISE if self.noise else WRONG
+            rows.append(Row("all", None, expected, slope, verdict, told, "f"))
+        self.notes.append(self._coverage(finding, total, worst(r.verdict for r in rows)))
+        return rows
+
+    def _coverage(self, finding: Any, total: int, verdict: str) -> str:
+        """An honest statement of what was covered."""
+        text = (
+            f"{total} coordinates were judged together along {len(finding.directions)} random "
+            f"directions; {len(finding.wrong)} wrong ones were found by halving, with "
+            f"{self.budget.used} evaluations instead of {2 * total}"
+        )
+        if finding.complete:
+            return f"{text}; a single error above {finding.smallest:.0e} would have been seen"
+        return f"{text}; the search is not complete: more may be wrong"
+
+    def _singly_at(self, names: list[str], ends: Any, place: int) -> list[Row]:
+        which = int(np.searchsorted(ends, place, side="right"))
+        name = names[which]
+        inner = place - int(ends[which - 1] if which else 0)
+        column = self.claims[name][:, inner]
+        verdict = self._judged(name, inner, [0], column)[0]
+        array = self.arrays[name]
+        index = tuple(int(i) for i in np.unravel_index(inner, array.shape)) if array.shape else ()
+        return [
+            Row(name, Index(index), float(column[0]), float(verdict.measured), verdict.verdict,
+                verdict.evidence, "f", name if verdict.kink else "")
+        ]  # fmt: skip
+
+    def _curve(self, row: Row) -> list[tuple[float, float]]:
+        """[(step, error)] of central differences for one derivative."""
+        array = self.arrays[row.name]
+        index = tuple(row.index or ())[-array.ndim :] if array.ndim else ()
+        place = int(np.ravel_multi_index(index, array.shape)) if index else 0
+        scale = self._scale(row.name, place)
+        steps = scale * 10.0 ** np.arange(-15, 0, 0.25)
+        values = self._along(row.name, place)
+        with np.errstate(all="ignore"):
+            slopes = (values(steps) - values(-steps))[:, 0] / (2 * steps)
+        return [
+            (float(h), abs(float(s) - row.measured))
+            for h, s in zip(steps, slopes, strict=True)
+            if np.isfinite(s)
+        ]
+
+
+def _spread(first: Mapping[str, Any], again: Mapping[str, Any]) -> float:
+    with np.errstate(all="ignore"):
+        gaps = [
+            float(np.max(np.abs(first[n] - again[n]), initial=0.0)) for n in first if n in again
+        ]
+    return max((gap for gap in gaps if np.isfinite(gap)), default=0.0)

@@ -1,0 +1,156 @@
+"""Group testing: random directions judge all coordinates at once, halving finds the wrong ones.
+
+Along a direction of +-1 every coordinate counts fully, so no single error can hide. The residual of
+a group is the sum of those of its halves: one measurement splits it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .schemes import EPSILON, SHORT_STEP
+
+DIRECTIONS = 4  # before, and after the last finding
+ROUNDS = 8
+
+
+@dataclass
+class Budget:
+    """What a search may cost, and what it has cost."""
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    progress: bool = False
+    used: int = 0
+    start: float = field(default_factory=time.perf_counter)
+
+    def spend(self, count: int) -> None:
+        """Counts evaluations."""
+        self.used += count
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        late = self.seconds is not None and time.perf_counter() - self.start > self.seconds
+        return late or (self.evaluations is not None and self.used >= self.evaluations)
+
+    def tell(self, text: str) -> None:
+        """Shows progress, if it was asked for."""
+        if self.progress:
+            print(f"check: {text} ({self.used} evaluations)", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of a search."""
+
+    wrong: list[int]
+    directions: list[tuple[float, float, float]]  # (claimed, measured, error), the last round's
+    complete: bool
+    smallest: float  # the error of a single coordinate that would have been seen
+
+
+def search(
+    value: Callable[[Any], float],
+    claimed: Any,
+    scale: Any,
+    confirm: Callable[[int], float | None],
+    budget: Budget,
+    rng: Any = 0,
+    noise: float = 0.0,
+    epsilon: float = EPSILON,
+    most: int = 16,
+) -> Finding:
+    """The wrong coordinates of a gradient.
+
+    `value(offset)` is the function at the point plus an offset; `confirm(i)` returns the measured
+    slope of a coordinate if its claim is wrong, else None.
+    """
+    generator = np.random.default_rng(rng)
+    gradient = np.array(claimed, float)
+    wrong: list[int] = []
+    base = value(np.zeros_like(gradient))
+    budget.spend(1)
+    floor = max(noise, epsilon * abs(base))
+    measured: list[tuple[float, float, float]] = []
+    smallest = np.inf
+
+    def residual(direction: Any, step: float) -> tuple[float, float, float, float]:
+        slope = (value(step * direction) - value(-step * direction)) / (2 * step)
+        budget.spend(2)
+        expected = float(gradient @ direction)
+        error = 4 * floor / step + 1e-7 * abs(expected)
+        return expected - slope, error, expected, slope
+
+    start = SHORT_STEP * (epsilon / EPSILON) ** (1 / 3)
+    for _ in range(ROUNDS):
+        measured, suspect = [], None
+        for _ in range(DIRECTIONS):
+            direction = generator.choice([-1.0, 1.0], gradient.size) * scale
+            step = start
+            off, error, expected, slope = residual(direction, step)
+            for _ in range(3):  # a step across a kink measures another slope: shorten it
+                if abs(off) <= 10 * error:
+                    break
+                step /= 8
+                off, error, expected, slope = residual(direction, step)
+            measured.append((expected, slope, error))
+            smallest = min(smallest, 10 * error / float(np.median(scale)))
+            if not abs(off) <= 10 * error:
+                suspect = (off, error, direction, step)
+                break
+            if budget.spent:
+                break
+        if suspect is None or budget.spent or len(wrong) >= most:
+            break
+        found = _halve(residual, suspect, confirm, budget, most - len(wrong))
+        if not found:
+            break
+        for place, slope in found:
+            gradient[place] = slope
+            wrong.append(place)
+        budget.tell(f"{len(wrong)} wrong coordinates so far")
+    clean = all(abs(e - s) <= 10 * error for e, s, error in measured)
+    return Finding(sorted(wrong), measured, clean and not budget.spent, smallest)
+
+
+def _halve(
+    residual: Callable[[Any, float], tuple[float, float, float, float]],
+    suspect: tuple[float, float, Any, float],
+    confirm: Callable[[int], float | None],
+    budget: Budget,
+    most: int,
+) -> list[tuple[int, float]]:
+    """[(coordinate, its measured slope)] of the wrong ones, largest residual first."""
+    off, error, direction, step = suspect
+    heap = [(-abs(off), 0, direction.size, off)]
+    found: list[tuple[int, float]] = []
+    tested = 0
+    while heap and not budget.spent and len(found) < most:
+        _, low, high, off = heapq.heappop(heap)
+        if high - low == 1:
+            slope = confirm(low)
+            if slope is not None:
+                found.append((low, slope))
+            tested += 1
+            if tested >= 3 and not found:
+                break
+            continue
+        middle = (low + high) // 2
+        half = np.zeros_like(direction)
+        half[low:middle] = direction[low:middle]
+        left, left_error, _, _ = residual(half, step)
+        right = off - left
+        limit = 10 * max(error, left_error)
+        for part, start, stop in ((left, low, middle), (right, middle, high)):
+            if abs(part) > limit:
+                heapq.heappush(heap, (-abs(part), start, stop, part))
+        budget.tell(f"looking among {high - low} coordinates")
+    return found

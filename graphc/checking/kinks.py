@@ -1,0 +1,89 @@
+"""Kinks near a point: which switches change along a coordinate, how far away, and the slopes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..formula import formula_text
+from ..structure import Structure
+from . import digits
+from .neighbourhood import Branch, Neighbourhood
+
+MOST_CONVENTIONS = 4  # kinks at once for which every combination of conventions is tried
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A kink on the way along a coordinate."""
+
+    node: int
+    declared: int
+    element: int
+    distance: float  # along the coordinate, signed
+    share: float  # what the switch is short of its kink, as a part of its largest elements
+
+    def told(self, graph: Structure) -> str:
+        """The node and its formula, for a sentence."""
+        shape = graph.shape(self.declared)
+        place = f", element {self.element}" if shape else ""
+        return f"{graph.names[self.node]} = {formula_text(graph, self.node)}{place}"
+
+
+def crossings(branches: Sequence[Branch], rows: slice, steps: Any) -> list[Crossing]:
+    """The switches that take another branch on a stencil than at the point, nearest first.
+
+    The last neighbour of the sample is the point itself.
+    """
+    found: dict[tuple[int, int], Crossing] = {}
+    order = np.argsort(np.abs(steps), kind="stable")
+    for branch in branches:
+        here, margin = branch.taken[-1], np.abs(branch.margin[-1])
+        differs = (branch.taken[rows] != here) & np.isfinite(branch.margin[rows])
+        for element in np.flatnonzero(differs.any(axis=0)):
+            first = next(k for k in order if differs[k, element])
+            there = abs(branch.margin[rows][first, element])
+            share = margin[element] / (margin[element] + there) if margin[element] else 0.0
+            key = (branch.switch.declared, int(element))
+            node = branch.switch.node
+            largest = margin.max() if margin.size > 1 else np.inf
+            short = float(margin[element] / largest) if largest else 0.0
+            found[key] = Crossing(node, *key, float(steps[first] * share), short)
+    return sorted(found.values(), key=lambda crossing: abs(crossing.distance))
+
+
+def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
+    """For each pair of neighbours, whether a switch would change within so many of its steps."""
+    found = np.zeros(len(reach), dtype=bool)
+    for branch in branches:
+        here = branch.margin[-1]
+        with np.errstate(all="ignore"):
+            moved = np.abs(branch.margin[:-1] - here)
+            near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
+        near |= branch.taken[:-1] != branch.taken[-1]
+        found |= near.any(axis=1).reshape(len(reach), 2).any(axis=1)
+    return found
+
+
+def conventions(
+    graph: Structure, hood: Neighbourhood, output: int, rows: Sequence[int]
+) -> list[dict[int, Any]]:
+    """The derivatives with the left or right slope at each of the kinks, by the formulas' rules."""
+    rows = list(dict.fromkeys(rows))
+    if len(rows) <= MOST_CONVENTIONS:
+        choices = list(itertools.product(("left", "right"), repeat=len(rows)))
+    else:
+        choices = [("left",) * len(rows), ("right",) * len(rows)]
+    found = []
+    for choice in choices:
+        other = graph.duplicate()
+        other.partials = {}
+        for row, side in zip(rows, choice, strict=True):
+            if graph.ops[row] != "largest":
+                other.attributes[row] = {**graph.settings(row), "kink": side}
+        found.append(digits.derived(other, hood, output, exact=False))
+    return found

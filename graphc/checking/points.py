@@ -1,0 +1,165 @@
+"""Points: those a user gave, or points drawn from the domains of the functions on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arithmetic import Numbers
+from ..derive import upstream
+from ..errors import GraphcError, listing
+from ..evaluation import Evaluation
+from ..exact import Undefined, as_float
+from ..functions import FUNCTIONS, REAL
+from ..request import Request
+from ..structure import Structure
+
+TRIES = 200  # for each point wanted
+UNKNOWN_SIZE = 3  # of an axis that has only a name
+
+
+@dataclass(frozen=True)
+class Point:
+    """Values of the leaves, and the sizes that have names."""
+
+    values: dict[int, Any]
+    sizes: dict[str, int]
+
+
+def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[int]) -> list[Point]:
+    """The point that a user gave; one for each element if scalars were given as arrays."""
+    request = Request(graph, at, needed=upstream(graph, outputs))
+    known = {row: as_float(value) for row, value in request.evaluation.values.items()}
+    if any(isinstance(value, Undefined) for value in request.evaluation.values.values()):
+        raise GraphcError("at: a value is not a finite real number")
+    if graph.has_tensors or not request.shape:
+        sizes = dict(getattr(request.evaluation.algebra, "sizes", {}))
+        return [Point(known, sizes)]
+    wide = {row: np.broadcast_to(value, request.shape).ravel() for row, value in known.items()}
+    count = math.prod(request.shape)
+    return [Point({row: float(v[i]) for row, v in wide.items()}, {}) for i in range(count)]
+
+
+def is_complete(graph: Structure, outputs: Sequence[int]) -> bool:
+    """Whether the declaration gave every value that the outputs need."""
+    leaves = set(graph.leaves()) & upstream(graph, outputs)
+    return leaves <= set(graph.given)
+
+
+def drawn(
+    graph: Structure, count: int, rng: Any, outputs: Sequence[int], at: Mapping[str, Any] | None
+) -> tuple[list[Point], int]:
+    """Points at which everything on the way is finite and inside its domain; how many were not.
+
+    The scale changes from point to point, from a hundredth to a hundred, so that saturated and
+    clipped parts of functions are reached. Values in `at` are kept.
+    """
+    generator = np.random.default_rng(rng)
+    needed = upstream(graph, outputs)
+    fixed = _fixed(graph, at or {})
+    leaves = [row for row in graph.leaves() if row in needed and row not in fixed]
+    sizes: dict[str, int] = {}
+    for row, value in fixed.items():
+        sizes.update(
+            (declared, size)
+            for declared, size in zip(graph.shape(row), np.shape(value), strict=False)
+            if isinstance(declared, str)
+        )
+    for row in leaves:
+        for size in graph.shape(row):
+            if isinstance(size, str):
+                sizes.setdefault(size, UNKNOWN_SIZE)
+    ranges = _ranges(graph, leaves)
+    found: list[Point] = []
+    refused = 0
+    for trial in range(TRIES * max(count, 1)):
+        if len(found) == count:
+            break
+        scale = scale_of(generator, trial)
+        values = dict(fixed)
+        for row in leaves:
+            shape = tuple(sizes.get(str(size), size) for size in graph.shape(row))
+            values[row] = draw(generator, shape, scale, ranges[row])
+        if _is_inside(graph, outputs, values, sizes):
+            found.append(Point(values, sizes))
+        else:
+            refused += 1
+    if not found and count:
+        names = listing(graph.names[row] for row in leaves)
+        raise GraphcError(
+            f"no point was found at which all values are finite (drawn: {names}); give at={{...}}"
+        )
+    return found, refused
+
+
+def scale_of(generator: Any, trial: int) -> float:
+    """Every fourth point has ordinary size; the others are small, larger and large in turn."""
+    low, high = ((0, 0), (-2, 0), (0, 1), (1, 2))[trial % 4]
+    return float(10.0 ** generator.uniform(low, high))
+
+
+def draw(generator: Any, shape: Sequence[Any], scale: float, interval: tuple[float, float]) -> Any:
+    """Random values of a scale inside an open interval."""
+    low, high = interval
+    size = tuple(int(n) for n in shape)
+    if math.isfinite(low) and math.isfinite(high):
+        values = low + (high - low) * generator.uniform(0.01, 0.99, size)
+    elif math.isfinite(low):
+        values = low + scale * np.abs(generator.standard_normal(size)) + 1e-3 * scale
+    elif math.isfinite(high):
+        values = high - scale * np.abs(generator.standard_normal(size)) - 1e-3 * scale
+    else:
+        values = generator.standard_normal(size)
+        values = scale * (values + np.where(values < 0, -0.5, 0.5))  # as large as the scale says
+    return values if size else float(values)
+
+
+def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[int, Any]:
+    values = dict(graph.given)
+    if at:
+        request = Request(graph, at, needed=())
+        values.update(request.evaluation.values)
+    return {row: as_float(value) for row, value in values.items()}
+
+
+def _ranges(graph: Structure, leaves: Sequence[int]) -> dict[int, tuple[float, float]]:
+    """The domain of each leaf, as far as the functions applied to it directly say."""
+    found = dict.fromkeys(leaves, REAL)
+    for row, low, high in _domains(graph):
+        if row in found:
+            old = found[row]
+            found[row] = (max(old[0], low), min(old[1], high))
+    return {row: pair if pair[0] < pair[1] else REAL for row, pair in found.items()}
+
+
+def _domains(graph: Structure) -> Iterator[tuple[int, float, float]]:
+    """(operand, low, high) of each operand of a function that is not defined everywhere."""
+    for row, op in enumerate(graph.ops):
+        if op not in FUNCTIONS or op in ("div", "ratio_or_0"):
+            continue  # a divisor may be negative: the record's interval is for sampling alone
+        if op == "power":
+            exponent = graph.settings(row)["exponent"]
+            if float(exponent).is_integer() and exponent >= 0:
+                continue
+        for operand, (low, high) in zip(graph.operands[row], FUNCTIONS[op].domain, strict=False):
+            if math.isfinite(low) or math.isfinite(high):
+                yield operand, low, high
+
+
+def _is_inside(
+    graph: Structure, outputs: Sequence[int], values: Mapping[int, Any], sizes: Mapping[str, int]
+) -> bool:
+    """Whether everything the outputs need is finite there."""
+    with np.errstate(all="ignore"):
+        evaluation = Evaluation(graph, Numbers(sizes), dict(values), {})
+        for row in outputs:
+            evaluation.value(row)
+        return all(
+            bool(np.isfinite(as_float(value)).all())
+            for value in evaluation.values.values()
+            if not isinstance(value, (bool, np.bool_))
+        )

@@ -1,0 +1,98 @@
+"""Difference schemes: slopes from values, each with an estimate of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+EPSILON = float(np.finfo(float).eps)
+STEP = EPSILON**0.2  # balances the truncation and the rounding of five points
+SHORT_STEP = EPSILON ** (1 / 3)  # and of three points
+STENCIL = np.array([-2.0, -1.0, 1.0, 2.0])
+SHRINK = 4.0  # from one step of Ridders to the next
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A measured slope and how far it may be off."""
+
+    value: float
+    error: float
+    step: float = 0.0
+
+
+def three_point(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
+    """(slope, rounding error) from the values at -h and h along the last axis."""
+    below, above = np.moveaxis(np.asarray(values), -1, 0)
+    size = np.maximum(np.abs(above), np.abs(base))
+    return (above - below) / (2 * step), EPSILON * size / step
+
+
+def five_point(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
+    """(slope, error) from the values at -2h, -h, h, 2h along the last axis."""
+    below, near_below, near_above, above = np.moveaxis(np.asarray(values), -1, 0)
+    inner = (near_above - near_below) / (2 * step)
+    outer = (above - below) / (4 * step)
+    size = np.maximum(np.maximum(np.abs(above), np.abs(below)), np.abs(base))
+    # halving the step divides the error of `inner` by 4: what is left of it after extrapolation
+    # is far below a thousandth wherever the function is smooth on the scale of the step
+    return (4 * inner - outer) / 3, 1e-3 * np.abs(inner - outer) + 4 * EPSILON * size / step
+
+
+def one_sided(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
+    """(slope, error) at 0 from the values at h, 2h, 3h (h may be negative)."""
+    first, second, third = values
+    cubic = (-11 * base + 18 * first - 9 * second + 2 * third) / (6 * step)
+    square = (-3 * base + 4 * first - second) / (2 * step)
+    size = max(abs(base), abs(first), abs(third))
+    return cubic, 1e-2 * abs(cubic - square) + 16 * EPSILON * size / abs(step)
+
+
+def ridders(
+    values: Callable[[Any], Any], widest: float, noise: float, steps: int = 13
+) -> Slope | None:
+    """The slope at 0 with the smallest error over steps that shrink by 4; None: no finite values.
+
+    Each row of the tableau is a central difference, extrapolated against the rows above it; the
+    error is what extrapolation changed plus the noise of the values over the step.
+    """
+    widths = widest * SHRINK ** -np.arange(steps)
+    ahead, behind = values(widths), values(-widths)
+    rows: list[list[float]] = []
+    best: Slope | None = None
+    for width, above, below in zip(widths, ahead, behind, strict=True):
+        if not np.isfinite(above - below):
+            rows = []
+            continue
+        row = [float((above - below) / (2 * width))]
+        # a step below which the argument cannot be told from the point measures nothing
+        floor = noise / width
+        if rows:
+            for order, older in enumerate(rows[-1][:4]):
+                factor = SHRINK ** (2 * (order + 1))
+                row.append((factor * row[order] - older) / (factor - 1))
+                error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floor
+                if best is None or error < best.error:
+                    best = Slope(row[-1], float(error), float(width))
+        rows.append(row)
+    return best
+
+
+def noise_level(values: Any) -> float:
+    """The noise of a function, from its values at equally spaced, very near points.
+
+    High differences of a smooth function vanish, those of noise grow by a known factor (the
+    difference table of Hamming, in the form of More and Wild).
+    """
+    table = np.asarray(values, float)
+    if len(table) < 4 or not np.isfinite(table).all():
+        return 0.0
+    levels, factor = [], 1.0
+    for order in range(1, min(len(table), 7)):
+        table = np.diff(table)
+        factor *= order / (2.0 * (2 * order - 1))
+        levels.append(float(np.sqrt(factor * np.mean(table**2))))
+    return min(levels[2:5] or levels)
