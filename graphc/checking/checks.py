@@ -20,7 +20,7 @@ from .neighbourhood import Neighbourhood
 from .points import Point, drawn, given, is_complete
 from .report import Report, merged
 from .shrink import shrunk_graph
-from .verdicts import WRONG
+from .verdicts import WRONG, Row
 
 DTYPES = ("float64", "float32")
 
@@ -123,12 +123,13 @@ def _at_point(
     interior = [row for row in leaves if row not in values]
     hood = Neighbourhood(graph, outputs, values, point.sizes, interior)
     judge = Judge(graph, hood, float(np.finfo(dtype).eps), method, _element_names(graph, hood))
+    rows: list[Row] = []
     notes: list[str] = []
     if claims is None:
-        derived, notes = derivatives(graph, hood, leaves, dtype)
+        derived, rows, notes = derivatives(graph, hood, leaves, dtype)
     else:
         derived = {row: claim[None, :] for row, claim in claims.items()}
-    rows = [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])]
+    rows += [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])]
     for row in rows:
         row.point = number
     failing = any(row.verdict == WRONG for row in rows)

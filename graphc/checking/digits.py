@@ -14,7 +14,7 @@ from ..evaluation import Evaluation
 from ..exact import WORKING, Masked, Undefined
 from ..paths import sweep
 from ..structure import Structure
-from .neighbourhood import Digits, Neighbourhood, to_digits
+from .neighbourhood import Digits, Neighbourhood, flat, to_digits
 
 AT_BORDER = WORKING.mpf(10) ** -15  # of the step: one-sided slopes need much shorter ones
 NEAR = WORKING.mpf(10) ** -13  # of the scale: four of its powers are below 50 digits
@@ -46,6 +46,13 @@ def slope(
 
 def _output(results: list[Any], output: int) -> list[Any] | None:
     return None if any(r is None for r in results) else [r[output] for r in results]
+
+
+def value(hood: Neighbourhood, output: int) -> float | None:
+    """An output element to 50 digits, as a float; None where it has no value."""
+    evaluation = Evaluation(hood.graph, Digits(hood.sizes), dict(hood.exact), {})
+    found = [part for row in hood.outputs for part in flat(evaluation.value(row))][output]
+    return None if type(found) is Undefined else float(found)
 
 
 def adjoints(graph: Structure, evaluation: Evaluation, seeds: Mapping[int, Any]) -> dict[int, Any]:

@@ -1,22 +1,95 @@
-"""Derivatives of the code under test, by the interpreter or as compiled."""
+"""What is checked is what is shipped: derivatives (and values) of the emitted code at a point."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..errors import GraphcError
 from ..exact import as_float
+from ..functions import FUNCTIONS
+from ..program.compiling import compile_graph
 from ..structure import Structure
 from . import digits
 from .neighbourhood import Neighbourhood
+from .verdicts import WRONG, Row
+
+_COMPILED: WeakKeyDictionary[Structure, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def derivatives(
     graph: Structure, hood: Neighbourhood, leaves: Sequence[int], dtype: str
-) -> tuple[dict[int, Any], list[str]]:
-    """{leaf: (output elements, leaf elements)}, and notes."""
+) -> tuple[dict[int, Any], list[Row], list[str]]:
+    """{leaf: (output elements, leaf elements)}, rows on values that differ, and notes."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found, values = _compiled(graph, hood, leaves, dtype)
+    except GraphcError as error:
+        return _interpreted(graph, hood, leaves), [], [f"not compiled: {error}"]
+    return found, _value_rows(graph, hood, values, dtype), []
+
+
+def _compiled(
+    graph: Structure, hood: Neighbourhood, leaves: Sequence[int], dtype: str
+) -> tuple[dict[int, Any], list[Any]]:
+    names = [graph.names[leaf] for leaf in leaves]
+    at = {graph.names[row]: hood.fixed[row] for row in hood.fixed if row in graph.names}
+    at = {name: value for name, value in at.items() if graph.ops[graph.rows[name]] != "stop"}
+    parts: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
+    values: list[Any] = []
+    sizes = [hood.point[leaf].size for leaf in leaves]
+    for row in hood.outputs:
+        single = all(size == 1 for size in hood.shape(row))
+        want = "value_and_grad" if single else "jacobian"
+        function = _function(graph, row, leaves, want, dtype)
+        needed = {name: at[name] for name in function.arguments if name in at}
+        if single:
+            value, gradient = function(**needed)
+            values.append(np.ravel(value))
+            found = [
+                np.reshape(gradient[name], (1, size))
+                for name, size in zip(names, sizes, strict=True)
+            ]
+        else:
+            values.append(None)
+            matrix = np.asarray(function(**needed), float)
+            found = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
+        for leaf, part in zip(leaves, found, strict=True):
+            parts[leaf].append(np.asarray(part, float))
+    return {leaf: np.concatenate(blocks, axis=0) for leaf, blocks in parts.items()}, values
+
+
+def _function(graph: Structure, row: int, leaves: Sequence[int], want: str, dtype: str) -> Any:
+    """The compiled function, made once per graph and question."""
+    own = tuple(
+        id(FUNCTIONS[op])
+        for op in set(graph.ops)
+        if op in FUNCTIONS and FUNCTIONS[op].origin == "user"
+    )
+    key = (
+        len(graph.ops),
+        len(graph.names),
+        len(graph.partials),
+        row,
+        tuple(leaves),
+        want,
+        dtype,
+        own,
+    )
+    kept = _COMPILED.setdefault(graph, {})
+    if key not in kept:
+        names = [graph.names[leaf] for leaf in leaves]
+        kept[key] = compile_graph(graph, graph.names[row], names, want, dtype=dtype)
+    return kept[key]
+
+
+def _interpreted(graph: Structure, hood: Neighbourhood, leaves: Sequence[int]) -> dict[int, Any]:
+    """The same by the interpreter, for what cannot be compiled."""
     found: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
     for output in range(len(hood.values())):
         adjoints = digits.derived(graph, hood, output, exact=False)
@@ -28,4 +101,26 @@ def derivatives(
     return {
         leaf: np.array(rows).reshape(len(rows), hood.point[leaf].size)
         for leaf, rows in found.items()
-    }, []
+    }
+
+
+def _value_rows(
+    graph: Structure, hood: Neighbourhood, values: Sequence[Any], dtype: str
+) -> list[Row]:
+    """A row for each output whose emitted value is not the value of the graph."""
+    rows = []
+    expected = hood.values()
+    place = 0
+    for row, value in zip(hood.outputs, values, strict=True):
+        size = int(np.prod(hood.shape(row), dtype=int))
+        if value is not None:
+            here, there = float(value[0]), float(expected[place])
+            limit = 1e3 * float(np.finfo(dtype).eps) * max(abs(here), abs(there), 1e-300)
+            if np.isfinite(here) and np.isfinite(there) and abs(here - there) > limit:
+                exact = digits.value(hood, place)
+                if exact is not None and abs(here - exact) > 100 * abs(there - exact) + limit:
+                    told = "the emitted code computes another value than the graph"
+                    name = graph.names[row]
+                    rows.append(Row(name, (), here, exact, WRONG, told, name))
+        place += size
+    return rows

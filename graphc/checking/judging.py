@@ -103,8 +103,8 @@ class Judge:
         with np.errstate(all="ignore"):
             return values.imag.T / scale[places] / step
 
-    def _central(self, look: _Look, claimed: Any, finite: Any, slack: Any) -> tuple[Any, Any]:
-        """Slopes by three points, and which of them settle the matter.
+    def _central(self, look: _Look, claimed: Any, finite: Any, slack: Any) -> tuple[Any, Any, Any]:
+        """Slopes by three points, which of them settle the matter, and which are too coarse to.
 
         Agreement is evidence: a slope that is off because the step is too wide agrees with no
         derivative. What does not agree, or has a kink within the reach of five points, gets a
