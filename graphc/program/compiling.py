@@ -13,8 +13,10 @@ import numpy as np
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float
 from ..structure import Structure
-from . import readable, rewrites
+from . import fast_points, readable, rewrites
+from .array_text import ArrayText
 from .module import Body, Task, module, task
+from .naming import Naming
 from .program import lower
 from .running import load
 from .wants import MODES, TWO_WAYS, Question, derived, flat, question, sweeps
@@ -31,7 +33,14 @@ COMPANIONS = {  # what a module's check of itself needs besides the function
     "hvp": "grad",
 }
 FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations counted
-BODIES: dict[str, Body] = {"readable": readable.body, "fast": readable.body}
+
+
+def _fast(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    body: Body = fast_points.body if one.has_points else readable.body
+    return body(one, text, naming)
+
+
+BODIES: dict[str, Body] = {"readable": readable.body, "fast": _fast}
 
 
 @dataclass(frozen=True)
