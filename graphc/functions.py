@@ -185,7 +185,7 @@ def define(name: str, **fields: Any) -> Function:
 
 def library(name: str, **others: str) -> dict[str, str]:
     """The same name in every library, but for the others."""
-    return {"sympy": name, "mpmath": name, "numpy": name, **others}
+    return {"sympy": name, "mpmath": name, "numpy": name, "c": name, **others}
 
 
 # Arithmetic. `power` is `pow` with a constant exponent: its derivative needs no logarithm.
@@ -280,6 +280,7 @@ where: Function = define(
     domain=(REAL, REAL, REAL),
     mark="?:",
     derivative=lambda cond, a, b, o: (0, taken(cond, 1), untaken(cond, 1)),
+    code={"c": "{cond} ? {a} : {b}"},
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
     doc="the branch taken; the other one has no path",
 )
@@ -287,6 +288,7 @@ taken: Function = define(
     "taken",
     parameters=("cond", "g"),
     derivative=lambda cond, g, o: (0, taken(cond, 1)),
+    code={"c": "{cond} ? {g} : 0"},
     latex="{1} [{0}]",
     doc="g where the condition holds, no path elsewhere",
 )
@@ -294,6 +296,7 @@ untaken: Function = define(
     "untaken",
     parameters=("cond", "g"),
     derivative=lambda cond, g, o: (0, untaken(cond, 1)),
+    code={"c": "{cond} ? 0 : {g}"},
     latex=r"{1} [\lnot {0}]",
     doc="g where the condition does not hold, no path elsewhere",
 )
@@ -335,14 +338,14 @@ log1p: Function = define(
     formula=lambda x: log(1 + x),
     derivative=lambda x, o: 1 / (1 + x),
     domain=((-1.0, math.inf),),
-    native={"mpmath": "log1p", "numpy": "log1p"},
+    native={"mpmath": "log1p", "numpy": "log1p", "c": "log1p"},
     latex=r"\log\left(1 + {0}\right)",
 )
 expm1: Function = define(
     "expm1",
     formula=lambda x: exp(x) - 1,
     derivative=lambda x, o: exp(x),
-    native={"mpmath": "expm1", "numpy": "expm1"},
+    native={"mpmath": "expm1", "numpy": "expm1", "c": "expm1"},
     latex=r"\left(e^{{{0}}} - 1\right)",
 )
 sqrt: Function = define(
@@ -358,6 +361,7 @@ square: Function = define(
     formula=lambda x: x**2,
     derivative=lambda x, o: 2 * x,
     native={"numpy": "square"},
+    code={"c": "{x} * {x}"},
     latex=r"\left({0}\right)^2",
     mark="²",
 )
@@ -417,7 +421,8 @@ tanh: Function = define(
 erf: Function = define(
     "erf",
     derivative=lambda x, o: 2 * exp(-(x**2)) / sqrt(x.apply("pi")),
-    native={"sympy": "erf", "mpmath": "erf", "math": "erf"},
+    native={"sympy": "erf", "mpmath": "erf", "math": "erf", "c": "erf"}
+    | {"cupy": "cupyx.scipy.special.erf"},
     latex=r"\operatorname{{erf}}\left({0}\right)",
 )
 
@@ -427,7 +432,7 @@ abs_: Function = define(
     "abs",
     derivative=lambda x, o, kink: kink(x, -1, 1, 0),
     kinks="slope 0 at 0",
-    native=library("Abs", mpmath="fabs", numpy="absolute"),
+    native=library("Abs", mpmath="fabs", numpy="absolute", c="fabs"),
     latex=r"\left|{0}\right|",
     mark="|·|",
 )
@@ -435,7 +440,8 @@ sign: Function = define(
     "sign",
     derivative=lambda x, o, kink: kink(x, 0, 0, "left"),
     kinks="jumps at 0, slope 0 there too",
-    native=library("sign"),
+    native={"sympy": "sign", "mpmath": "sign", "numpy": "sign"},
+    code={"c": "{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}"},  # NaN stays NaN
     latex=r"\operatorname{{sign}}\left({0}\right)",
 )
 heaviside: Function = define(
@@ -524,7 +530,8 @@ maximum: Function = define(
     mark="max",
     derivative=lambda *ao, kink: _winner_partials(lambda a, b: a - b, *ao[:-1], kink=kink),
     kinks="a tie gives all to the first winner",
-    native=library("Max", mpmath="max", numpy="maximum"),
+    native={"sympy": "Max", "mpmath": "max", "numpy": "maximum"},
+    code={"c": "{a} >= {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
     latex=r"\max\left({0}\right)",
 )
 minimum: Function = define(
@@ -535,7 +542,8 @@ minimum: Function = define(
     mark="min",
     derivative=lambda *ao, kink: _winner_partials(lambda a, b: b - a, *ao[:-1], kink=kink),
     kinks="a tie gives all to the first winner",
-    native=library("Min", mpmath="min", numpy="minimum"),
+    native={"sympy": "Min", "mpmath": "min", "numpy": "minimum"},
+    code={"c": "{a} <= {b} || {a} != {a} ? {a} : {b}"},
     latex=r"\min\left({0}\right)",
 )
 

@@ -19,9 +19,11 @@ from ..functions import FUNCTIONS
 from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, new_axes
 from ..operations import OPERATIONS
 from ..shapes import Shape, Size
+from ..structure import LEAVES
 from .program import Program
 
 SHORT = 12  # elements of a constant array that is written where it is used
+LACKING = {"cupy": ("block",)}  # functions of NumPy that the module defines for itself
 
 
 @dataclass
@@ -34,6 +36,9 @@ class ArrayText:
     function_name: Callable[[str], str] = str  # the function of the module for one of ours
     functions: dict[str, int] = field(default_factory=dict)  # functions to define -> operands
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
+    imports: set[str] = field(default_factory=set)  # modules besides the array library
+    kernels: dict[str, str] = field(default_factory=dict)  # their definitions, by name
+    _constant: tuple[Program, list[bool]] | None = None
 
     @property
     def namespace(self) -> str:
@@ -41,6 +46,11 @@ class ArrayText:
 
     def call(self, name: str, *texts: str) -> Piece:
         """A call of a function of the array library."""
+        if name in LACKING.get(self.backend, ()):
+            return self.own(name, *texts)
+        if name.startswith("cupyx."):
+            self.imports.add(name.rpartition(".")[0])
+            return f"{name}({', '.join(texts)})", ATOM
         return f"{self.namespace}.{name}({', '.join(texts)})", ATOM
 
     def own(self, name: str, *texts: str) -> Piece:
@@ -118,6 +128,8 @@ class ArrayText:
             both = [program.number(o) for o in program.operands[row][1:]]
             if None not in both:  # two bare numbers would be float64
                 texts[1:] = [self.literal(number) for number in both]
+            if self.is_constant(program, program.operands[row][0]):  # a bool is no array
+                texts[0] = self.call("asarray", texts[0])[0]
             return self.call("where", *texts)
         if op == "ratio_or_0":
             return self.own(op, *texts)
@@ -135,6 +147,15 @@ class ArrayText:
         for text in texts[1:]:
             found = self.call(native, found[0], text)
         return found
+
+    def is_constant(self, program: Program, row: int) -> bool:
+        """Whether a value depends on no argument."""
+        if self._constant is None or self._constant[0] is not program:
+            found: list[bool] = []
+            for op, operands in zip(program.ops, program.operands, strict=True):
+                found.append(op not in LEAVES and all(found[operand] for operand in operands))
+            self._constant = program, found
+        return self._constant[1][row]
 
     def operation(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """A tensor operation."""

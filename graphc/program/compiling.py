@@ -13,11 +13,12 @@ import numpy as np
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float
 from ..structure import Structure
-from . import fast_points, readable, rewrites
+from . import c_text, fast_points, fused, readable, rewrites
 from .array_text import ArrayText
+from .device import require_device
 from .module import Body, Task, module, task
 from .naming import Naming
-from .program import lower
+from .program import Rule, lower
 from .running import load
 from .wants import MODES, TWO_WAYS, Question, derived, flat, question, sweeps
 
@@ -36,7 +37,9 @@ FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations co
 
 
 def _fast(one: Task, text: ArrayText, naming: Naming) -> list[str]:
-    body: Body = fast_points.body if one.has_points else readable.body
+    if not one.has_points:
+        return readable.body(one, text, naming)
+    body: Body = fused.body if text.backend == "cupy" else fast_points.body
     return body(one, text, naming)
 
 
@@ -88,11 +91,11 @@ def planned(
                 "reduce= sums over the points of a graph of scalars; a graph with tensors sums "
                 "where its formulas say so"
             )
-    first, plan = _chosen(asked, mode, style, reduce)
+    first, plan = _chosen(asked, mode, style, reduce, backend)
     tasks = [first]
     if asked.want in COMPANIONS and style == "readable":
         other = replace(asked, want=COMPANIONS[asked.want], weights=None)
-        tasks.append(_task(other, "reverse", style, reduce))
+        tasks.append(_task(other, "reverse", style, reduce, backend))
     return tasks, plan
 
 
@@ -100,31 +103,40 @@ def written(tasks: Sequence[Task], backend: str, dtype: str, style: str) -> str:
     return module(tasks, BODIES[style], backend, dtype)
 
 
-def _task(asked: Question, mode: str, style: str, reduce: str | None) -> Task:
+def _rules(asked: Question, style: str, backend: str) -> tuple[Mapping[str, Rule], ...]:
+    if style == "readable":
+        return rewrites.readable()
+    fuses = backend == "cupy" and not asked.graph.has_tensors
+    return c_text.passes() if fuses else rewrites.fast(backend)
+
+
+def _task(asked: Question, mode: str, style: str, reduce: str | None, backend: str) -> Task:
     rows = derived(asked, mode)
+    rules = _rules(asked, style, backend)
     plain = style == "readable"
-    rules = rewrites.readable() if plain else rewrites.fast()
     program, place = lower(rows.graph, flat(rows.results), rules, keep_names=plain)
     return task(asked, rows, program, place, reduce)
 
 
-def _chosen(asked: Question, mode: str, style: str, reduce: str | None) -> tuple[Task, Plan]:
+def _chosen(
+    asked: Question, mode: str, style: str, reduce: str | None, backend: str
+) -> tuple[Task, Plan]:
     """The task in the mode asked for, or in the one with fewer operations."""
     back, forth = sweeps(asked)
     if asked.want not in TWO_WAYS or asked.weights is not None:
         only = {"jvp": "forward", "hvp": "forward over reverse", "hessian": "forward over reverse"}
-        one = _task(asked, "reverse", style, reduce)
+        one = _task(asked, "reverse", style, reduce, backend)
         how = only.get(asked.want, "reverse")
         return one, Plan(how, one.program.operations(), 0, "the only way for this want")
     if mode != "auto":
-        one = _task(asked, mode, style, reduce)
+        one = _task(asked, mode, style, reduce, backend)
         return one, Plan(mode, one.program.operations(), 0, "as asked")
     if max(back, forth) > FEW_SWEEPS:
         better = "forward" if forth < back else "reverse"
-        one = _task(asked, better, style, reduce)
+        one = _task(asked, better, style, reduce, backend)
         reason = f"{back:g} sweeps in reverse mode, {forth:g} in forward mode"
         return one, Plan(better, one.program.operations(), 0, reason)
-    tasks = {way: _task(asked, way, style, reduce) for way in ("reverse", "forward")}
+    tasks = {way: _task(asked, way, style, reduce, backend) for way in ("reverse", "forward")}
     counts = {way: one.program.operations() for way, one in tasks.items()}
     better = min(counts, key=lambda way: (counts[way], way != "reverse"))
     other = "forward" if better == "reverse" else "reverse"
@@ -151,8 +163,11 @@ def _dtype(dtype: Any) -> str:
 class Compiled:
     """A compiled function: call it with the user's names."""
 
-    def __init__(self, tasks: Sequence[Task], plan: Plan, dtype: Any, style: str) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], plan: Plan, dtype: Any, style: str, backend: str = "numpy"
+    ) -> None:
         one = tasks[0]
+        self._backend = backend
         self._tasks = tasks
         self._style = style
         self._dtype = dtype
@@ -168,7 +183,7 @@ class Compiled:
         self._optional = {graph.names[row] for row in one.arguments if one.optional(row)}
         self._others = {graph.names[row] for row in graph.leaves()} - set(self.arguments)
         self._functions: dict[str, Any] = {}
-        self.source = written(tasks, "numpy", _dtype(dtype), style)
+        self.source = written(tasks, backend, _dtype(dtype), style)
 
     def __repr__(self) -> str:
         return f"<compiled {self.want}({', '.join(self.arguments)})>"
@@ -186,7 +201,11 @@ class Compiled:
             given = self._arranged(given, named)
         dtype = self._dtype
         if dtype is None:
-            kinds = [np.asarray(arg).dtype for arg in given if arg is not None]
+            kinds = [
+                arg.dtype if hasattr(arg, "dtype") else np.asarray(arg).dtype
+                for arg in given
+                if arg is not None
+            ]
             small = bool(kinds) and all(kind in (np.float32, np.float16) for kind in kinds)
             dtype = "float32" if small else "float64"
         return self._function(dtype)(*given)
@@ -196,7 +215,7 @@ class Compiled:
         if found is None:
             name = _dtype(dtype)
             same = name == _dtype(self._dtype)
-            source = self.source if same else written(self._tasks, "numpy", name, self._style)
+            source = self.source if same else written(self._tasks, self._backend, name, self._style)
             found = self._functions[dtype] = load(source, self.want)
         return found
 
@@ -247,4 +266,6 @@ def compile_graph(
     tasks, plan = planned(asked, backend, mode, style, reduce)
     if dtype is not None:
         _dtype(dtype)
-    return Compiled(tasks, plan, dtype, style)
+    if backend == "cupy":
+        require_device()
+    return Compiled(tasks, plan, dtype, style, backend)

@@ -115,6 +115,11 @@ def {name}(x, shape, place):
     result[place] = x
     return result
 '''
+BLOCK = '''\
+def {name}(lines):
+    """One matrix of lines of blocks."""
+    return {np}.concatenate([{np}.concatenate(line, axis=1) for line in lines])
+'''
 CHECKED = '''\
 def {name}(label, value, shape):
     """The value as an array of this shape, in which None stands for any size."""
@@ -136,6 +141,7 @@ WRITTEN = {
     "gather": GATHER,
     "scatter": SCATTER,
     "put": PUT,
+    "block": BLOCK,
 }
 
 
@@ -150,7 +156,7 @@ def definitions(text: ArrayText) -> list[str]:
                 found[name] = body.replace("{name}", text.function_name(name))
             else:
                 found[name] = _composed(name, text.functions[name], text)
-    return list(found.values())[::-1]
+    return [*text.kernels.values(), *list(found.values())[::-1]]
 
 
 def _composed(name: str, count: int, text: ArrayText) -> str:

@@ -95,10 +95,12 @@ def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: b
     text = ArrayText(backend, dtype, naming.of, function_name)
     functions = [function(one, body, text, naming) for one in tasks]
     checks = self_check(first, tasks[-1], text, naming) if check else ""
+    own = definitions(text)
     library = "cupy as cp" if backend == "cupy" else "numpy as np"
+    imports = "".join(f"import {name}\n" for name in (library, *sorted(text.imports)))
     parts = [
-        docstring(first) + f"\nimport {library}\nfrom numpy.typing import ArrayLike\n",
-        *(f"\n{definition}" for definition in definitions(text)),
+        docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",
+        *(f"\n{definition}" for definition in own),
         *(f"\n{one}" for one in functions),
     ]
     if checks:

@@ -26,15 +26,14 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     lines, names = statements(
         one.program, one.rows(), text, naming, notes(one.graph), headings(one)
     )
-    points = _points(one, text, naming)
     results = Returned(one, text, names, naming)
     returned = results.tree(one.results)
     if results.needs_points:
-        lines[:0] = points
-    return [*lines, *results.lines, *_returning(returned)]
+        lines.insert(0, points_line(one, text, naming))
+    return [*lines, *results.lines, *returning(returned)]
 
 
-def _returning(text: str) -> list[str]:
+def returning(text: str) -> list[str]:
     """The return statement; a dict that is too long for one line has a line per entry."""
     if len(text) <= LONGEST_RETURN or not text.endswith("}") or text.count("{") != 1:
         return [f"return {text}"]
@@ -43,22 +42,33 @@ def _returning(text: str) -> list[str]:
     return [f"return {before}{{", *(f"    {entry.rstrip(',')}," for entry in entries), "}"]
 
 
-def _points(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+def points_line(one: Task, text: ArrayText, naming: Naming) -> str:
     """The shape of the points, over which every result of a graph of scalars stretches."""
     shapes = [f"{naming.of(one.graph.names[row])}.shape" for row in one.arguments]
-    return [f"points = {text.namespace}.broadcast_shapes({', '.join(shapes)})"]
+    return f"points = {text.namespace}.broadcast_shapes({', '.join(shapes)})"
 
 
 class Returned:
-    """The return value as text: fresh arrays, each over all points."""
+    """The return value as text: fresh arrays, each over all points.
 
-    def __init__(self, one: Task, text: ArrayText, names: dict[int, str], naming: Naming) -> None:
+    The rows in `complete` are fresh arrays over all points already.
+    """
+
+    def __init__(
+        self,
+        one: Task,
+        text: ArrayText,
+        names: dict[int, str],
+        naming: Naming,
+        complete: frozenset[int] = frozenset(),
+    ) -> None:
         self.one = one
         self.text = text
         self.names = names
         self.naming = naming
         self.lines: list[str] = []
         self.needs_points = False
+        self._complete = complete
         self._reaching = reaching(one.program) if one.has_points else []
         self._handed_over: set[int] = set()
 
@@ -78,23 +88,30 @@ class Returned:
         program = one.program
         if self.one.reduce:
             return self.reduced(row)
-        if one.has_points and len(self._reaching[row]) < len(one.arguments):
+        if one.has_points and self._is_narrow(row):
             self.needs_points = True
             np = self.text.namespace
             return f"{np}.full(points, {name}, dtype={np}.{self.text.dtype})[()]"
         shared = program.is_leaf(row) or row in self._handed_over or program.ops[row] in VIEWS
-        if program.ops[row] == "const":
+        if row not in self._complete and self.text.is_constant(program, row):
             np = self.text.namespace
             return f"{np}.array({name}, dtype={np}.{self.text.dtype})[()]"
         self._handed_over.add(row)
         return f"+{name}" if shared and name.isidentifier() else name
 
+    def _is_narrow(self, row: int) -> bool:
+        """Whether a row may lack some of the points."""
+        return row not in self._complete and len(self._reaching[row]) < len(self.one.arguments)
+
     def reduced(self, row: int) -> str:
         """A result summed (or averaged) over the points."""
-        self.needs_points = True
         np, name = self.text.namespace, self.names[row]
         how = "sum" if self.one.reduce == "sum" else "mean"
-        if len(self._reaching[row]) < len(self.one.arguments):
+        self.needs_points = self.needs_points or self._is_narrow(row)
+        if row not in self._complete and self.text.is_constant(self.one.program, row):
+            self.needs_points = True
+            name = f"{np}.full(points, {name}, dtype={np}.{self.text.dtype})"
+        elif self._is_narrow(row):
             name = f"{np}.broadcast_to({name}, points)"
         return f"{np}.{how}({name})"
 
@@ -104,13 +121,14 @@ class Returned:
         if not self.one.has_points:
             lines = [
                 ", ".join(
-                    f"{np}.reshape({self.names[row]}, ({self._size(high)}, {self._size(wide)}))"
+                    self._flattened(row, f"({self._size(high)}, {self._size(wide)})")
                     for row, wide in zip(line, matrix.widths, strict=True)
                 )
                 for line, high in zip(matrix.entries, matrix.heights, strict=True)
             ]
             inner = ",\n        ".join(f"[{line}]" for line in lines)
-            self.lines += [f"{name} = {np}.block([", f"    {inner},", "])"]
+            block = self.text.call("block", "")[0][:-2]
+            self.lines += [f"{name} = {block}([", f"    {inner},", "])"]
             return name
         height, width = len(matrix.entries), len(matrix.entries[0])
         lead = "" if self.one.reduce else "*points, "
@@ -124,6 +142,13 @@ class Returned:
                     entry = self.reduced(row) if self.one.reduce else self.names[row]
                     self.lines.append(f"{name}[..., {i}, {j}] = {entry}")
         return name
+
+    def _flattened(self, row: int, shape: str) -> str:
+        """A block of a matrix; a number has no axes to be flattened."""
+        np = self.text.namespace
+        if self.one.program.number(row) is not None:
+            return f"{np}.full({shape}, {self.names[row]}, dtype={np}.{self.text.dtype})"
+        return f"{np}.reshape({self.names[row]}, {shape})"
 
     def _size(self, shape: tuple[int | str, ...]) -> str:
         return " * ".join(self.text.size(size) for size in shape) or "1"

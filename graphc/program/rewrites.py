@@ -208,14 +208,17 @@ def _ratio(builder: Builder, args: Args, settings: Settings) -> int:
     return builder.apply("where", (empty, zero, ratio), NO_SETTINGS)
 
 
+LIKE = {"cupy": "numpy"}  # back ends with the functions of another one
+
+
 def stable(backend: str) -> dict[str, Rule]:
     """The composed functions, a user's own included, that a back end has no function for."""
     rules = {
         op: _expanded(op)
         for op, record in FUNCTIONS.items()
         if record.formula is not None
-        and backend not in record.native
-        and (backend not in record.code or record.origin == "graphc")
+        and not ({backend, LIKE.get(backend)} & set(record.native))
+        and (backend not in record.code or (record.origin == "graphc" and backend != "c"))
     }
     return {**rules, "ratio_or_0": _ratio}
 

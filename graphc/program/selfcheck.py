@@ -148,12 +148,18 @@ def _matrix_comparison(
         difference = f"({ahead} - {behind})"
         if asked.want == "hessian":
             difference = f'({ahead}["{pairs[0][0]}"] - {behind}["{pairs[0][0]}"])'
-        axes = f"{np}.ndim(along[{argument!r}])"
+        shape = first.graph.shape(first.graph.row(asked.wrt[0]))
+        product = f"{np}.tensordot({asked.want}({at}), along[{argument!r}], axes={len(shape)})"
         return [
-            f"derived = {np}.tensordot({asked.want}({at}), along[{argument!r}], axes={axes})",
+            f"derived = {product if shape else f'{asked.want}({at}) * along[{argument!r}]'}",
             f"measured = {difference} / {TWICE}",
         ]
-    along = ", ".join(f"{np}.ravel(along[{argument!r}])" for _, argument in pairs)
+    along = ", ".join(
+        f"{np}.ravel(along[{argument!r}])"
+        if first.graph.shape(first.graph.row(name))
+        else f"{np}.array([along[{argument!r}]])"
+        for name, argument in pairs
+    )
     keys = asked.wrt if asked.want == "hessian" else asked.of
     listed = asked.want == "hessian" or asked.of_listed
 

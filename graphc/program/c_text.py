@@ -1,0 +1,158 @@
+"""A program of scalars as straight-line C: the same text for C, C++ and CUDA.
+
+Functions come from the table: their names in C, or code for what C has no function for. Every
+number of a float32 program is a float, so that nothing is computed in double by accident.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError
+from ..exact import as_float
+from ..functions import FUNCTIONS
+from ..matrix_form import ATOM, Piece
+from . import rewrites
+from .array_text import bracket
+from .c_names import CNames
+from .program import NO_SETTINGS, Builder, Program, Rule, Settings
+
+TYPES = {"float64": "double", "float32": "float"}
+LONGEST = 88  # characters of an expression, before a part of it gets a name of its own
+CHOICE = -1  # binding of ?:, which everything else binds more tightly than
+
+
+def _pairwise(op: str) -> Rule:
+    """max(a, b, c) as max(max(a, b), c)."""
+
+    def rule(builder: Builder, args: Sequence[int], settings: Settings) -> int | None:
+        if len(args) <= 2:
+            return None
+        inner = builder.apply(op, args[:-1], NO_SETTINGS)
+        return builder.apply(op, (inner, args[-1]), NO_SETTINGS)
+
+    return rule
+
+
+def passes() -> tuple[Mapping[str, Rule], ...]:
+    """The rewrites before printing."""
+    pairs = {op: _pairwise(op) for op, record in FUNCTIONS.items() if record.variadic}
+    return (
+        rewrites.stable("c"),
+        pairs,
+        rewrites.FOLD_ALL,
+        rewrites.STRENGTH,
+        rewrites.UNITS,
+    )
+
+
+class CText:
+    """How operations are written in C for one dtype."""
+
+    def __init__(self, dtype: str = "float64") -> None:
+        self.dtype = dtype
+        self.type = TYPES[dtype]
+        self._end = "f" if dtype == "float32" else ""
+
+    def number(self, value: Any) -> Piece:
+        """A literal with enough digits to be read back as the same number."""
+        number = float(as_float(value))
+        if self.dtype == "float32":
+            with np.errstate(over="ignore"):
+                number = float(np.float32(number))
+        if math.isnan(number):
+            return f"0.0{self._end} / 0.0{self._end}", 2
+        sign = "-" * (math.copysign(1, number) < 0)
+        if math.isinf(number):
+            return f"{sign}1.0{self._end} / 0.0{self._end}", 2
+        digits = str(np.float32(abs(number))) if self._end else repr(abs(number))
+        if "." not in digits and "e" not in digits:
+            digits += ".0"
+        return f"{sign}{digits}{self._end}", 3 if sign else ATOM
+
+    def call(self, name: str, *texts: str) -> Piece:
+        return f"{name}{self._end}({', '.join(texts)})", ATOM
+
+    def piece(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+        """One row on the texts of its operands."""
+        op, settings = program.ops[row], program.settings[row]
+        if op == "const":
+            return self.number(settings["value"])
+        if op == "pi":
+            return self.number(math.pi)
+        record = FUNCTIONS.get(op)
+        if record is None:
+            raise GraphcError(f"{op!r} is an operation on tensors, which C code for points has not")
+        texts = [piece[0] for piece in pieces]
+        if op == "power":
+            return self.call("pow", texts[0], self.number(settings["exponent"])[0])
+        if op == "pow":
+            return self.call("pow", *texts)
+        if op == "neg":
+            return f"-{bracket(pieces[0], 4)}", 3
+        if op in ("identity", "stop"):
+            return pieces[0]
+        if "c" in record.code:
+            names = dict(zip(record.parameters, (bracket(p, 4) for p in pieces), strict=True))
+            code = record.code["c"].format(**names)
+            return (code, CHOICE) if "?" in code or record.origin == "user" else (code, 2)
+        if record.infix:
+            left = bracket(pieces[0], record.binding or 1)
+            return f"{left} {record.infix} {bracket(pieces[1], record.binding + 1)}", record.binding
+        return self.call(record.native["c"], *texts)
+
+    def kind(self, program: Program, row: int) -> str:
+        """The type of a variable for this row."""
+        return "bool" if program.is_condition(row) else self.type
+
+
+@cache
+def _repeated(code: str) -> frozenset[str]:
+    """The parameters that stand in a code more than once."""
+    fields = [field for _, field, _, _ in string.Formatter().parse(code) if field]
+    return frozenset(field for field in fields if fields.count(field) > 1)
+
+
+def _repeats(op: str, place: int) -> bool:
+    """Whether C code evaluates this operand more than once."""
+    record = FUNCTIONS.get(op)
+    if record is None or "c" not in record.code:
+        return False
+    return record.parameters[place] in _repeated(record.code["c"])
+
+
+def c_statements(
+    program: Program, targets: Sequence[tuple[int, str]], text: CText, names: CNames
+) -> list[str]:
+    """Lines of C that compute rows and assign them to their targets, (row, identifier).
+
+    Inputs go by `names`. A value that is used once stands where it is used; the assignments come
+    last, so that results may share memory with inputs.
+    """
+    uses = program.uses()
+    for row, _ in targets:
+        uses[row] += 1
+    for operands, op in zip(program.operands, program.ops, strict=True):
+        for place, operand in enumerate(operands):
+            uses[operand] += _repeats(op, place)
+    lines: list[str] = []
+    pieces: list[Piece] = []
+    for row in range(len(program)):
+        if program.is_leaf(row):
+            pieces.append((names.of(program.settings[row]["name"]), ATOM))
+            continue
+        piece = text.piece(program, row, [pieces[operand] for operand in program.operands[row]])
+        plain = program.ops[row] in ("const", "pi") or piece[0].isidentifier()
+        if not plain and (uses[row] > 1 or len(piece[0]) > LONGEST):
+            known = program.names.get(row)
+            name = names.of(known[0]) if known else names.numbered("t")
+            lines.append(f"const {text.kind(program, row)} {name} = {piece[0]};")
+            piece = name, ATOM
+        pieces.append(piece)
+    return [*lines, *(f"{target} = {pieces[row][0]};" for row, target in targets)]
