@@ -249,6 +249,10 @@ def test_long_products_are_derived_in_time():
     names = [f"x{number}" for number in range(1, 200)]
     graph = gc.parse(f"input x[1..199]\ny = {'*'.join(names)}\n")
     assert min(seconds(lambda: planned(graph)) for _ in range(3)) < 5
+    largest = gc.parse("input x[1..6]\no = maximum(x[1..6])\n")
+    assert min(seconds(lambda: planned(largest)) for _ in range(3)) < 2
+    huge = gc.parse("input a b c d\no = (a + b + c + d)**9\nf = exp(o)*o\n")
+    assert planned(huge).known.adjoint
 
 
 def test_tangled_graphs_are_folded():

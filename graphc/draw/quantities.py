@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ..derive import adjoints, seeds_of, upstream
 from ..errors import GraphcError, listing
 from ..evaluation import Edge
 from ..exact import Undefined
 from ..formula import formula_text
+from ..functions import FUNCTIONS
 from ..request import Request
 from ..structure import LEAVES, Structure
 from .mathematics import ELLIPSIS, formula_math, full_number, value_math
 
+K = TypeVar("K")
 SHOWN = ("values", "local", "adjoint")
 LONG_FORMULA = 80  # operations
 INDICES = "einsum("  # a Jacobian that only indices can write
@@ -121,7 +123,6 @@ def _at_a_point(
             if value is not None:
                 values[node] = _number(value)
     if "local" in wanted:
-        symbols = dict(_symbolic_local(graph, only_tensors=True)) if graph.has_tensors else {}
         for node in graph.nodes():
             if evaluation.is_tensor(node):
                 continue
@@ -129,7 +130,8 @@ def _at_a_point(
             passes = graph.formula(node).passes
             for edge, z in enumerate(partials):
                 local[node, edge] = _number(z) if passes[edge] and z is not None else _stopped()
-        local.update(symbols)
+        if graph.has_tensors:
+            local.update(_local_formulas(Request(graph, None, "steps"), only_tensors=True))
     if ends:
         adjoint = {row: _number(z) for row, z in adjoints(request, ends).items()}
     request.tell_kinks()
@@ -158,13 +160,33 @@ def _stopped() -> Quantity:
 
 
 def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any]) -> Quantities:
-    local = dict(_symbolic_local(graph)) if "local" in wanted else {}
-    adjoint: dict[int, Quantity] = {}
-    if ends:
-        request = Request(graph, None, "steps", rows=_has_long_formulas(graph))
-        found = adjoints(request, {row: _seed(graph, row, seed) for row, seed in ends.items()})
-        adjoint = {row: _expression(request, step) for row, step in found.items()}
-    return Quantities({}, local, adjoint)
+    local = _symbolic(graph, _local_formulas) if "local" in wanted else {}
+    seeds = {row: _seed(graph, row, seed) for row, seed in ends.items()}
+
+    def steps(request: Request) -> dict[int, Quantity]:
+        return {row: _expression(request, z) for row, z in adjoints(request, seeds).items()}
+
+    return Quantities({}, local, _symbolic(graph, steps) if ends else {})
+
+
+def _symbolic(
+    graph: Structure, derive: Callable[[Request], dict[K, Quantity]]
+) -> dict[K, Quantity]:
+    """Derived by SymPy, which writes shorter results, or else in formulas as they come."""
+    if not _is_slow(graph):
+        try:
+            return derive(Request(graph, None, "steps"))
+        except GraphcError:
+            pass  # told again below, if it is not for the length of a result
+    return derive(Request(graph, None, "steps", rows=True))
+
+
+def _is_slow(graph: Structure) -> bool:
+    """Whether SymPy takes too long: for long formulas, and for the cases of a maximum of many."""
+    return any(len(graph.formula(node).rows) > LONG_FORMULA for node in graph.nodes()) or any(
+        len(operands) > 2 and op in FUNCTIONS and FUNCTIONS[op].variadic and FUNCTIONS[op].kinks
+        for op, operands in zip(graph.ops, graph.operands, strict=True)
+    )
 
 
 def _seed(graph: Structure, row: int, seed: Any) -> Any:
@@ -173,21 +195,15 @@ def _seed(graph: Structure, row: int, seed: Any) -> Any:
     return graph.unused_name(f"{graph.names[row]}_bar") if missing else seed
 
 
-def _symbolic_local(
-    graph: Structure, only_tensors: bool = False
-) -> Iterator[tuple[Edge, Quantity]]:
+def _local_formulas(request: Request, only_tensors: bool = False) -> dict[Edge, Quantity]:
     """The local derivative of each edge as a formula."""
-    request = Request(graph, None, "steps", rows=_has_long_formulas(graph))
-    for node in graph.nodes():
-        if only_tensors and not request.evaluation.is_tensor(node):
-            continue
-        for edge, passes in enumerate(graph.formula(node).passes):
-            yield (node, edge), _edge_formula(request, (node, edge)) if passes else _stopped()
-
-
-def _has_long_formulas(graph: Structure) -> bool:
-    """Whether SymPy, which writes shorter results, would take too long for them."""
-    return any(len(graph.formula(node).rows) > LONG_FORMULA for node in graph.nodes())
+    graph, evaluation = request.graph, request.evaluation
+    return {
+        (node, edge): _edge_formula(request, (node, edge)) if passes else _stopped()
+        for node in sorted(request.declared)
+        if evaluation.is_tensor(node) or not only_tensors
+        for edge, passes in enumerate(graph.formula(node).passes)
+    }
 
 
 def _edge_formula(request: Request, edge: Edge) -> Quantity:

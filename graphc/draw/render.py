@@ -52,9 +52,11 @@ def _fonts(folder: Path) -> dict[str, str]:
     """The setting that adds our font to those of the system; a machine may have none at all."""
     if not sys.platform.startswith("linux"):
         return {}
+    for font in FONTS.glob("*.ttf"):
+        (folder / font.name).symlink_to(font)  # fontconfig may write next to what it reads
     system = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
     file = folder / "fonts.conf"
-    file.write_text(CONFIGURATION.format(system=escape(system), fonts=escape(str(FONTS))), "utf-8")
+    file.write_text(CONFIGURATION.format(system=escape(system), fonts=escape(str(folder))), "utf-8")
     return {"FONTCONFIG_FILE": str(file)}
 
 
