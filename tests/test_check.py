@@ -65,6 +65,10 @@ def test_a_factor_that_is_off_is_wrong(formula, power):
         ("max(x, -x, x**2)", 1e-5, "near-kink"),
         ("where(x > 1, x, 1)", 1.0, "at-kink"),
         ("hardtanh(x)", 1.0, "at-kink"),
+        ("heaviside(x)", 0.0, "at-kink"),  # the slopes agree, the value jumps
+        ("sign(x)*x**2", 0.0, "correct"),
+        ("where(x > 1, 2*x, 2*x + 1e-6)", 1.0, "at-kink"),
+        ("1e6 + 0*sign(x)", 0.0, "correct"),
         ("clip(x, -1, 1)", -1 + 1e-6, "near-kink"),
         ("relu(x)**2", 0.0, "correct"),  # on the switch, but both slopes are 0
         ("relu(x) - relu(-x)", 0.0, "at-kink"),  # two kinks meet: their conventions give 0, not 1

@@ -375,6 +375,9 @@ class Judge:
         told = f"on the kink of {on[0].told(self.graph)}; {sides}"
         below, above = min(low, high), max(low, high)
         if above - below <= slack and abs(derived - middle) <= 2 * slack:
+            jump = self._jump(look, output, position, scale, middle)
+            if jump:
+                return middle, AT_KINK, f"{told} agree, but the value jumps by {jump:.6g}", kink
             return middle, CORRECT, f"{told} agree", kink
         if below - slack <= derived <= above + slack:
             return middle, AT_KINK, told, kink
@@ -390,6 +393,17 @@ class Judge:
                 more = f"{told}; {len(on)} kinks meet, whose conventions allow {derived:.6g}"
                 return middle, AT_KINK, more, kink
         return middle, WRONG, f"{told}, and {derived:.6g} is outside", kink
+
+    def _jump(
+        self, look: _Look, output: int, position: tuple[int, ...], scale: float, slope: float
+    ) -> float:
+        """What the value jumps by at a point with a slope; 0 where it is continuous."""
+        steps = max(1e-5, 4 * FUZZ * self.epsilon) * scale * np.array([-1, -0.01, 0.01, 1])
+        ends = self._along(look, output, position, steps)
+        far, left, right, end = ends - slope * steps  # without what the slope explains
+        noise = 1e3 * self.epsilon * float(np.abs(ends).max())
+        narrow, wide = float(right - left), float(end - far)
+        return narrow if abs(narrow) > max(noise, abs(wide) / 2) else 0.0
 
     def _sides(
         self, look: _Look, output: int, position: tuple[int, ...], scale: float, exact: bool
