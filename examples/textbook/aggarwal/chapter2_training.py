@@ -73,10 +73,15 @@ def edge_cases_of_the_ratio():
 
     def refusal(exact, measured):
         try:
-            return rho(exact, measured)
+            return str(rho(exact, measured))
         except gc.GraphcError as error:
             return str(error)
 
     yield verdict("undefined 0/0", "div(0, 0)" in refusal(0, 0))
     yield [rho(k, 1) for k in (2, "1/2", 10)]
     yield verdict("infinite", "div(2, 0)" in refusal(-1, 1))
+    # A checker must pass the first, as for dL/dW[2] of a dead unit, and fail the last.
+    W = relu_network.reverse("L", at={})["W"]
+    dead = gc.check(relu_network, "L", {}, "W").rows[6:]
+    assert {(row.derived, row.verdict) for row in dead} == {(0, "correct")}
+    assert gc.check(relu_network, "L", {}, "W", claimed={"W": -W}).verdict == "wrong"
