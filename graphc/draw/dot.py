@@ -17,7 +17,7 @@ from .outline import Arrow, Box, Outline
 from .quantities import STOPPED, Quantities, formula
 from .themes import FONT, SHAPES, Theme
 
-NAME, FORMULA, ADJOINT, ON_EDGE = 24, 34, 36, 22  # characters of a line
+NAME, FORMULA, ADJOINT, ON_EDGE = 24, 40, 40, 22  # characters of a line
 TOOLTIP = 1000
 TANGLED = 400  # layers that all arrows cross together; above, the layout takes fewer rounds
 QUICK = {"nslimit": "2", "nslimit1": "2", "mclimit": "0.3"}

@@ -21,7 +21,10 @@ SPACE = '<TD WIDTH="8"></TD>'
 STYLES = {"input": ' STYLE="ROUNDED"', "compute": ' STYLE="ROUNDED"', "const": ' STYLE="DASHED"'}
 WORDS = {"input": "ellipse", "param": "box", "const": "dashed", "compute": "rounded"}
 WORD = '<TD ALIGN="LEFT"><FONT COLOR="{colour}" POINT-SIZE="11">{text}</FONT></TD>'
-SIGN = '<TD><{tag}><FONT COLOR="{colour}" POINT-SIZE="11">{text}</FONT></{tag}></TD>'
+SIGN = (
+    '<TD><{tag}><FONT COLOR="{colour}" POINT-SIZE="11">{sign}</FONT></{tag}>'
+    '<FONT COLOR="{ink}" POINT-SIZE="11">&#160;{text}</FONT></TD>'
+)
 
 
 def legend(graph: Structure, outline: Outline, known: Quantities, theme: Theme) -> str:
@@ -61,8 +64,8 @@ def _double(theme: Theme) -> str:
 
 
 def _sign(tag: str, sign: str, text: str, colour: str, theme: Theme) -> str:
-    return SIGN.format(tag=tag, colour=colour, text=escaped(sign)) + WORD.format(
-        colour=theme.ink, text=escaped(text)
+    return SIGN.format(
+        tag=tag, colour=colour, sign=escaped(sign), ink=theme.ink, text=escaped(text)
     )
 
 

@@ -224,4 +224,4 @@ def _expression(request: Request, found: Any) -> Quantity:
         text = str(request.finish(found, lambda: "a derivative"))
     except GraphcError:
         return Quantity(ELLIPSIS, "too long to be written down")
-    return Quantity(formula_math(text), text)
+    return Quantity(formula_math(text) if INDICES not in text else ELLIPSIS, text)
