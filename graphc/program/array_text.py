@@ -34,6 +34,9 @@ class ArrayText:
     dtype: str = "float64"
     size_name: Callable[[str], str] = str  # the variable that holds a named size
     function_name: Callable[[str], str] = str  # the function of the module for one of ours
+    constant_name: Callable[[], str] | None = None  # a name for a constant array of the module
+    constants: dict[str, str] = field(default_factory=dict)  # text of a constant array -> its name
+    preamble: list[str] = field(default_factory=list)  # lines before the functions
     functions: dict[str, int] = field(default_factory=dict)  # functions to define -> operands
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
     imports: set[str] = field(default_factory=set)  # modules besides the array library
@@ -82,7 +85,16 @@ class ArrayText:
         """A constant array."""
         floats = np.asarray(as_float(value), dtype=np.float64)
         listed = repr(floats.tolist()).replace("inf", f"{self.namespace}.inf")
-        return f"{self.namespace}.array({listed}, dtype={self.namespace}.{self.dtype})"
+        text = f"{self.namespace}.array({listed}, dtype={self.namespace}.{self.dtype})"
+        return self.held(text) if floats.size > SHORT else text
+
+    def held(self, text: str) -> str:
+        """A constant that the module makes once, by its name."""
+        if self.constant_name is None:
+            return text
+        if text not in self.constants:
+            self.constants[text] = self.constant_name()
+        return self.constants[text]
 
     def shape(self, shape: Shape) -> str:
         """A shape; named sizes are variables."""
@@ -295,8 +307,8 @@ class ArrayText:
             first = f"{self.namespace}.arange({count})[:, None]"
             first += f" * {stride}" * (stride != 1) + f" + {start}" * bool(start)
             second = f"{self.namespace}.arange({width})" + f" * {step}" * (step != 1)
-            return f"{first} + {second}"
-        return f"{self.namespace}.array({_listed(index)})"
+            return self.held(f"{first} + {second}")
+        return self.held(f"{self.namespace}.array({_listed(index)})")
 
 
 def bracket(piece: Piece, least: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float
 from ..structure import Structure
-from . import c_text, fast_points, fused, readable, rewrites
+from . import c_text, fast_points, fast_tensors, fused, readable, rewrites
 from .array_text import ArrayText
 from .device import require_device
 from .module import Body, Task, module, task
@@ -38,7 +38,8 @@ FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations co
 
 def _fast(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     if not one.has_points:
-        return readable.body(one, text, naming)
+        tensors: Body = readable.body if text.backend == "cupy" else fast_tensors.body
+        return tensors(one, text, naming)
     body: Body = fused.body if text.backend == "cupy" else fast_points.body
     return body(one, text, naming)
 

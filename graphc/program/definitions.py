@@ -123,6 +123,8 @@ def {name}(lines):
 CHECKED = '''\
 def {name}(label, value, shape):
     """The value as an array of this shape, in which None stands for any size."""
+    if type(value) is {np}.ndarray and value.shape == shape and value.dtype == {np}.{dtype}:
+        return value
     array = {np}.asarray(value, dtype={np}.{dtype})
     wanted = [want for want, size in zip(shape, array.shape) if want not in (None, size)]
     if array.ndim != len(shape) or wanted:

@@ -7,32 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..functions import FUNCTIONS
-from ..matrix_form import ATOM
 from .array_text import ArrayText
 from .buffers import Pool, Run, runs
 from .module import Task
 from .naming import Naming
+from .ufuncs import into
 from .wants import Matrix, Results
 
 CACHE = 1 << 20  # bytes that the buffers of a block may take, if that leaves blocks long enough
 SHORTEST, LONGEST = 8192, 16384  # points of a block
 VALUE, MASK = "b", "m"  # kinds of buffers
 Buffer = tuple[str, int]
-UFUNCS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "neg": "negative",
-    "pow": "power",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
@@ -136,7 +121,7 @@ class Blocks:
             operands = [self.free[-1 - r] if r < 0 else where[r] for r in run.reads]
             where.append(target)
             held.append(buffer)
-            lines += self._operation(run.row, operands, target)
+            lines += into(self.text, self.program, run.row, operands, target)
             for given in reusable:
                 if given is not None and given != buffer:
                     self.pool.give_back(*given)
@@ -154,34 +139,12 @@ class Blocks:
         if lasting and not self.one.reduce:
             return f"{self.results[run.row][0]}_part", None
         kind = MASK if self.program.is_condition(run.row) else VALUE
-        if self.program.ops[run.row] != "where" and len(run.reads) < 3:
+        if len(run.reads) < 3 or self.program.ops[run.row] == "where":
             for buffer in reusable:
                 if buffer is not None and buffer[0] == kind:
                     return self._buffer(buffer), buffer
         buffer = (kind, self.pool.take(kind))
         return self._buffer(buffer), buffer
-
-    def _operation(self, row: int, operands: Sequence[str], target: str) -> list[str]:
-        """The code of one operation into its target."""
-        np, op, settings = self.np, self.program.ops[row], self.program.settings[row]
-        out = f"out={target}"
-        if op == "where":
-            condition, taken, other = operands
-            return [
-                f"{np}.copyto({target}, {other})",
-                f"{np}.copyto({target}, {taken}, where={condition})",
-            ]
-        if op == "power":
-            exponent = self.text.number(settings["exponent"])[0]
-            return [f"{np}.power({operands[0]}, {exponent}, {out})"]
-        name = ufunc(op, self.text.backend)
-        if name is None:
-            pieces = [(operand, ATOM) for operand in operands]
-            return [f"{target}[...] = {self.text.function(self.program, row, pieces)[0]}"]
-        if len(operands) == 1:
-            return [f"{np}.{name}({operands[0]}, {out})"]
-        lines = [f"{np}.{name}({operands[0]}, {operands[1]}, {out})"]
-        return lines + [f"{np}.{name}({target}, {more}, {out})" for more in operands[2:]]
 
     def _delivered(self, final: dict[int, int], where: Sequence[str]) -> list[str]:
         """What is left to do with the results at the end of a block."""
@@ -232,14 +195,6 @@ class Blocks:
             parts = [f'"{key}": {self._tree(r, handed, lines)}' for key, r in results.items()]
             return f"{{{', '.join(parts)}}}"
         return ", ".join(self._tree(part, handed, lines) for part in results)
-
-
-def ufunc(op: str, backend: str) -> str | None:
-    """The function of the array library that takes out=, or None."""
-    if op in UFUNCS:
-        return UFUNCS[op]
-    record = FUNCTIONS[op]
-    return None if backend in record.code else record.native.get("numpy")
 
 
 def block_length(buffers: int, masks: int, dtype: str) -> int:

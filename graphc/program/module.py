@@ -92,15 +92,18 @@ def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: b
             called[name] = naming.fresh(name)
         return called[name]
 
-    text = ArrayText(backend, dtype, naming.of, function_name)
+    text = ArrayText(backend, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
     functions = [function(one, body, text, naming) for one in tasks]
     checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)
     library = "cupy as cp" if backend == "cupy" else "numpy as np"
     imports = "".join(f"import {name}\n" for name in (library, *sorted(text.imports)))
+    held = [f"{name} = {value}\n" for value, name in text.constants.items()]
     parts = [
         docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",
+        *(["\n" + "".join(held)] if held else []),
         *(f"\n{definition}" for definition in own),
+        *(["\n" + "\n".join(text.preamble) + "\n"] if text.preamble else []),
         *(f"\n{one}" for one in functions),
     ]
     if checks:
@@ -178,7 +181,8 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
             str(s) if isinstance(s, int) else naming.of(s) if s in known else "None" for s in shape
         )
         wanted = f"({wanted},)" if len(shape) == 1 else f"({wanted})"
-        lines.append(f"{name} = {text.own('checked', repr(name), name, wanted)[0]}")
+        array = text.own("checked", f'"{name}"', name, wanted)[0]
+        lines.append(f"{name} = {array}")
         for axis, size in enumerate(shape):
             if isinstance(size, str) and size not in known:
                 known.add(size)

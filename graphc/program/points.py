@@ -19,7 +19,7 @@ from .program import Program, evaluate
 SIZES = (3, 4, 5, 6, 7)  # of named sizes, in order
 STARTS = ((0.3, 0.1), (0.7, 0.2), (1.3, 0.3), (-0.4, 0.15), (2.5, 0.4), (0.05, 0.01))
 DISTANCE = 1e-3  # from a kink
-LARGEST = 100_000  # elements of an argument for which a point is looked for
+LARGEST = 1_000_000  # elements of an argument for which a point is looked for
 
 
 def point_texts(

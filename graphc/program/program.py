@@ -101,6 +101,10 @@ class Builder:
             return ()
         return self.program.operands[row]
 
+    def existing(self, op: str, operands: tuple[int, ...]) -> int | None:
+        """The row of an operation without settings, if the program has it already."""
+        return self._known.get((op, operands))
+
     def apply(self, op: str, args: Sequence[int], settings: Settings) -> int:
         """The row of an operation, in its simplest form."""
         for rule in self._rules.get(op, ()):

@@ -13,12 +13,12 @@ from .module import Task
 from .naming import Naming
 from .program import Program
 from .statements import statements
+from .views import is_view
 from .wants import Matrix, Results
 
 MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
 LONGEST_NOTE = 160
 LONGEST_RETURN = 80
-VIEWS = ("reshape", "gather", "contract")  # operations whose result may share memory
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
@@ -92,7 +92,7 @@ class Returned:
             self.needs_points = True
             np = self.text.namespace
             return f"{np}.full(points, {name}, dtype={np}.{self.text.dtype})[()]"
-        shared = program.is_leaf(row) or row in self._handed_over or program.ops[row] in VIEWS
+        shared = program.is_leaf(row) or row in self._handed_over or is_view(program, row)
         if row not in self._complete and self.text.is_constant(program, row):
             np = self.text.namespace
             return f"{np}.array({name}, dtype={np}.{self.text.dtype})[()]"

@@ -14,6 +14,7 @@ from ..arithmetic import NUMBERS
 from ..exact import Exact
 from ..functions import FUNCTIONS
 from ..rules import formula
+from ..shapes import LETTERS
 from .program import NO_SETTINGS, Builder, Rule, Settings
 
 Args = Sequence[int]
@@ -89,6 +90,10 @@ def _mul(builder: Builder, args: Args, settings: Settings) -> int | None:
         if inner := builder.inside(one, "neg"):
             product = builder.apply("mul", (inner[0], other) if one == a else (other, inner[0]), {})
             return builder.apply("neg", (product,), NO_SETTINGS)
+        gate = builder.inside(one, "where")
+        same = builder.program.shapes[other] == builder.program.shapes[one]
+        if gate and same and _is(builder, gate[1], 1) and _is(builder, gate[2], 0):
+            return builder.apply("where", (gate[0], other, gate[2]), NO_SETTINGS)
         below = builder.inside(one, "div")
         if below and _is(builder, below[0], 1):
             return builder.apply("div", (other, below[1]), NO_SETTINGS)
@@ -188,6 +193,17 @@ def _squared(builder: Builder, args: Args, settings: Settings) -> int | None:
 STRENGTH: dict[str, Rule] = {"power": _power, "div": _halved, "mul": _squared}
 
 
+# Reuse of a function's own value: x > 0 where max(x, 0) is, so that x need not be kept.
+
+
+def _positive(builder: Builder, args: Args, settings: Settings) -> int | None:
+    own = builder.existing("maximum", (args[0], args[1])) if _is(builder, args[1], 0) else None
+    return None if own is None else builder.append("gt", (own, args[1]), NO_SETTINGS)
+
+
+OWN: dict[str, Rule] = {"gt": _positive}
+
+
 # Stable forms: composed functions as the operations they are made of.
 
 
@@ -211,6 +227,54 @@ def _ratio(builder: Builder, args: Args, settings: Settings) -> int:
 LIKE = {"cupy": "numpy"}  # back ends with the functions of another one
 
 
+# Reductions with a shift, as the operations they are made of.
+
+
+def _letters(builder: Builder, row: int, axes: Sequence[int]) -> tuple[str, str]:
+    """Letters of a row's axes, and of those that a reduction leaves."""
+    full = LETTERS[: len(builder.program.shapes[row])]
+    gone = {axis % len(full) for axis in axes}
+    return full, "".join(letter for place, letter in enumerate(full) if place not in gone)
+
+
+def _raised(builder: Builder, reduced: int, full: str, kept: str) -> int:
+    """A reduced value with axes of size 1 where it was reduced."""
+    sizes = tuple((letter, 1) for letter in full if letter not in kept)
+    return builder.apply("contract", (reduced,), {"spec": f"{kept}->{full}", "sizes": sizes})
+
+
+def _powers(builder: Builder, x: int, settings: Settings) -> tuple[int, int, int]:
+    """The largest element, exp(x - largest), and its sum over the axes."""
+    axes = {"axes": settings["axes"]}
+    full, kept = _letters(builder, x, settings["axes"])
+    top = builder.apply("largest", (x,), axes)
+    shifted = builder.apply("sub", (x, _raised(builder, top, full, kept)), NO_SETTINGS)
+    powers = builder.apply("exp", (shifted,), NO_SETTINGS)
+    total = builder.apply("contract", (powers,), {"spec": f"{full}->{kept}", "sizes": ()})
+    return top, powers, total
+
+
+def _logsumexp(builder: Builder, args: Args, settings: Settings) -> int:
+    top, _, total = _powers(builder, args[0], settings)
+    return builder.apply("add", (builder.apply("log", (total,), {}), top), NO_SETTINGS)
+
+
+def _softmax(builder: Builder, args: Args, settings: Settings) -> int:
+    _, powers, total = _powers(builder, args[0], settings)
+    full, kept = _letters(builder, args[0], settings["axes"])
+    return builder.apply("div", (powers, _raised(builder, total, full, kept)), NO_SETTINGS)
+
+
+def _norm(builder: Builder, args: Args, settings: Settings) -> int:
+    full, kept = _letters(builder, args[0], settings["axes"])
+    spec = {"spec": f"{full},{full}->{kept}", "sizes": ()}
+    squares = builder.apply("contract", (args[0], args[0]), spec)
+    return builder.apply("sqrt", (squares,), NO_SETTINGS)
+
+
+SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax, "norm": _norm}
+
+
 def stable(backend: str) -> dict[str, Rule]:
     """The composed functions, a user's own included, that a back end has no function for."""
     rules = {
@@ -220,7 +284,7 @@ def stable(backend: str) -> dict[str, Rule]:
         and not ({backend, LIKE.get(backend)} & set(record.native))
         and (backend not in record.code or (record.origin == "graphc" and backend != "c"))
     }
-    return {**rules, "ratio_or_0": _ratio}
+    return {**rules, **SHIFTED, "ratio_or_0": _ratio}
 
 
 def readable() -> tuple[Mapping[str, Rule], ...]:
@@ -230,7 +294,7 @@ def readable() -> tuple[Mapping[str, Rule], ...]:
 
 def fast(backend: str = "numpy") -> tuple[Mapping[str, Rule], ...]:
     """The passes for code that is run."""
-    return (stable(backend), FOLD_ALL, STRENGTH, UNITS)
+    return (stable(backend), FOLD_ALL, STRENGTH, OWN, UNITS)
 
 
 PASSES: dict[str, Callable[[], Mapping[str, Rule]]] = {
@@ -238,5 +302,6 @@ PASSES: dict[str, Callable[[], Mapping[str, Rule]]] = {
     "fold_all": lambda: FOLD_ALL,
     "units": lambda: UNITS,
     "strength": lambda: STRENGTH,
+    "own": lambda: OWN,
     "stable": lambda: stable("numpy"),
 }

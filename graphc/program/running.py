@@ -17,7 +17,7 @@ from ..errors import GraphcError
 
 _numbers = count(1)
 LIBRARIES = {"numpy", "numpy.typing", "cupy", "cupyx.scipy.special"}
-BUILTINS = {"range", "min", "max", "len", "list", "tuple", "zip", "print", "abs", "sum"} | {
+BUILTINS = {"range", "min", "max", "len", "list", "tuple", "zip", "print", "abs", "sum", "type"} | {
     "ValueError",
     "SystemExit",
 }

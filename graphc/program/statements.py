@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from ..functions import FUNCTIONS
 from ..matrix_form import ATOM, Piece
-from .array_text import SHORT, ArrayText
+from .array_text import ArrayText
 from .naming import Naming
 from .program import Program
 
@@ -60,9 +59,7 @@ def statements(
 
 def _deserves_name(program: Program, row: int, uses: int, piece: Piece) -> bool:
     op = program.ops[row]
-    if op == "const":
-        return math.prod(getattr(program.settings[row]["value"], "shape", ())) > SHORT
-    if op in ("size", "pi") or not program.operands[row]:
+    if not program.operands[row]:
         return False
     trivial = op == "neg" and uses <= 2
     return (uses > 1 and not trivial) or len(piece[0]) > LONGEST_LINE

@@ -1,0 +1,199 @@
+"""The fast style for graphs with tensors: no allocation but for the results.
+
+Operations write into a workspace that is kept from call to call; views cost nothing; what has no
+out= is written as in the readable style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..arrays import split_spec
+from ..functions import FUNCTIONS
+from ..matrix_form import ATOM, form_of
+from .array_text import ArrayText
+from .buffers import Pool, Run, runs
+from .module import Task
+from .naming import Naming
+from .readable import Returned
+from .ufuncs import into
+from .views import is_view
+
+Buffer = tuple[tuple[str, str], int]  # ((shape, dtype), number)
+MOST_SPACES = 4  # workspaces that a module keeps, one for each set of sizes
+
+
+def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """Statements into a workspace."""
+    return Workspace(one, text, naming).lines()
+
+
+class Workspace:
+    """The text of one function with its buffers."""
+
+    def __init__(self, one: Task, text: ArrayText, naming: Naming) -> None:
+        self.one, self.text, self.naming = one, text, naming
+        text.exact_fractions = False
+        self.np, self.program = text.namespace, one.program
+        self.pool = Pool()
+        self.buffers: dict[Buffer, str] = {}
+        self.free: dict[int, str] = {}  # arguments and constants: rows that need no run
+        for row, op in enumerate(self.program.ops):
+            if self.program.is_leaf(row):
+                self.free[row] = naming.of(self.program.settings[row]["name"])
+            elif op in ("const", "size", "pi"):
+                self.free[row] = text.piece(self.program, row, [])[0]
+
+    def lines(self) -> list[str]:
+        order = [row for row in range(len(self.program)) if row not in self.free]
+        names = dict(self.free)
+        steps = self._steps(order, names)
+        results = Returned(self.one, self.text, names, self.naming)
+        returned = results.tree(self.one.results)
+        steps += results.lines
+        if not self.buffers:
+            return [*steps, f"return {returned}"]
+        sizes = sorted(self.one.asked.graph.named_sizes())
+        key = ", ".join(self.naming.of(size) for size in sizes)
+        spaces, space = self.naming.fresh("spaces"), self.naming.fresh("space")
+        made = self.naming.fresh("workspace")
+        listed = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
+        self.text.preamble += [
+            f"{spaces} = {{}}  # workspaces, by sizes",
+            "",
+            "",
+            *self._maker(made),
+        ]
+        known = f"({key},)" if key else "()"
+        return [
+            f"{space} = {spaces}.pop({known}, None) or {made}({key})",
+            f"{listed} = {space}",
+            *steps,
+            f"if len({spaces}) >= {MOST_SPACES}:",
+            f"    {spaces}.clear()",
+            f"{spaces}[{known}] = {space}",
+            f"return {returned}",
+        ]
+
+    def _maker(self, name: str) -> list[str]:
+        """The function that makes a workspace."""
+        sizes = sorted(self.one.asked.graph.named_sizes())
+        arguments = ", ".join(self.naming.of(size) for size in sizes)
+        arrays = [
+            f"        {self.np}.empty({shape}, dtype={self.np}.{dtype}),"
+            for (shape, dtype), _ in self.buffers
+        ]
+        head = [f"def {name}({arguments}):", '    """Buffers for these sizes."""']
+        return [*head, "    return (", *arrays, "    )"]
+
+    def _steps(self, order: Sequence[int], names: dict[int, str]) -> list[str]:
+        found = runs(self.program, order, self.free.__contains__)
+        self._extend(found)
+        wanted = set(self.one.rows())
+        where: list[str] = []
+        held: list[Buffer | None] = []
+        lines: list[str] = []
+        expiring: dict[int, list[int]] = {}
+        for position, run in enumerate(found):
+            expiring.setdefault(run.last, []).append(position)
+        for position, run in enumerate(found):
+            dying = [p for p in expiring.get(position, ()) if held[p] is not None]
+            operands = [self.free[-1 - r] if r < 0 else where[r] for r in run.reads]
+            reusable = [held[r] for r in run.reads if r >= 0 and r in dying]
+            name = self._name(run.row)
+            buffer = None
+            if run.row in wanted or not self._fits_buffer(run):
+                pieces = [(operand, ATOM) for operand in operands]
+                lines.append(f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}")
+            else:
+                buffer = self._buffer_for(run, reusable)
+                target = self.buffers[buffer]
+                for place, read in enumerate(run.reads):
+                    if read >= 0 and held[read] == buffer:
+                        operands[place] = target  # known by one name, for `into` to see
+                lines += self._into(run, operands, name, target)
+            where.append(name)
+            held.append(buffer)
+            for p in dying:
+                given = held[p]
+                if given is not None and given != buffer:
+                    self.pool.give_back(*given)
+            names[run.row] = name
+        return lines
+
+    def _extend(self, found: Sequence[Run]) -> None:
+        """What a view looks at lives as long as the view."""
+        for run in reversed(found):
+            if is_view(self.program, run.row):
+                for read in run.reads:
+                    if read >= 0:
+                        found[read].last = max(found[read].last, run.last)
+
+    def _name(self, row: int) -> str:
+        named = self.program.names.get(row)
+        return self.naming.of(named[0]) if named else self.naming.numbered("t")
+
+    def _fits_buffer(self, run: Run) -> bool:
+        """Whether an operation can write into memory that is there."""
+        op = self.program.ops[run.row]
+        if not self.program.shapes[run.row]:
+            return False
+        if op in FUNCTIONS:
+            return True
+        return op == "contract" and self._product(run.row) is not None
+
+    def _product(self, row: int) -> str | None:
+        """The function with out= that does a contraction, or None."""
+        spec = self.program.settings[row]["spec"]
+        operands, out = split_spec(spec)
+        form = form_of(spec, dict(zip(out, self.program.shapes[row], strict=True)))
+        if form is None:
+            return None
+        if len(operands) == 1:
+            return "sum" if form.word == "sum" else None
+        words = {"matmul": "matmul", "product": "multiply", "rows": "multiply"}
+        return {**words, "columns": "multiply", "outer": "multiply"}.get(form.word)
+
+    def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
+        """The buffer of an operand that dies, if the operation may overwrite it, or a free one."""
+        mask = self.program.is_condition(run.row)
+        kind = (
+            self.text.shape(self.program.shapes[run.row]),
+            "bool_" if mask else self.text.dtype,
+        )
+        op = self.program.ops[run.row]
+        if op in FUNCTIONS and (len(run.reads) < 3 or op == "where"):
+            for buffer in reusable:
+                if buffer is not None and buffer[0] == kind:
+                    return buffer
+        buffer = (kind, self.pool.take(kind))
+        if buffer not in self.buffers:
+            self.buffers[buffer] = self.naming.numbered("b")
+        return buffer
+
+    def _into(self, run: Run, operands: list[str], name: str, target: str) -> list[str]:
+        if self.program.ops[run.row] in FUNCTIONS:
+            lines = into(self.text, self.program, run.row, operands, target)
+            if len(lines) == 1 and lines[0].endswith(f"out={target})"):
+                return [f"{name} = {lines[0]}"]
+            return [*lines, f"{name} = {target}"]
+        return [f"{name} = {self._contraction(run.row, operands, target)}"]
+
+    def _contraction(self, row: int, operands: list[str], target: str) -> str:
+        np, spec = self.np, self.program.settings[row]["spec"]
+        words, out = split_spec(spec)
+        form = form_of(spec, dict(zip(out, self.program.shapes[row], strict=True)))
+        assert form is not None
+        if len(words) == 1:
+            axes = form.axes[0] if len(form.axes) == 1 else form.axes
+            keep = ", keepdims=True" if form.keepdims else ""
+            axis = f", axis={axes}" if form.axes else ""
+            return f"{np}.sum({operands[0]}{axis}{keep}, out={target})"
+        first, second = (
+            operands[place] + ".T" * turned
+            for place, turned in zip(form.order, form.transposed, strict=True)
+        )
+        if form.word in ("rows", "outer"):
+            first = f"{first}[:, None]"
+        function = self._product(row)
+        return f"{np}.{function}({first}, {second}, out={target})"

@@ -1,0 +1,60 @@
+"""Element-wise operations that write into memory which is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..functions import FUNCTIONS
+from ..matrix_form import ATOM
+from .array_text import ArrayText
+from .program import Program
+
+UFUNCS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "neg": "negative",
+    "pow": "power",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+
+
+def ufunc(op: str, backend: str) -> str | None:
+    """The function of the array library that takes out=, or None."""
+    if op in UFUNCS:
+        return UFUNCS[op]
+    record = FUNCTIONS[op]
+    return None if backend in record.code else record.native.get("numpy")
+
+
+def into(
+    text: ArrayText, program: Program, row: int, operands: Sequence[str], target: str
+) -> list[str]:
+    """The code of one element-wise operation into its target.
+
+    The target may be the memory of one of the operands.
+    """
+    np, op, out = text.namespace, program.ops[row], f"out={target}"
+    if op == "where":
+        condition, taken, other = operands
+        if target == taken:
+            return [f"{np}.copyto({target}, {other}, where={np}.logical_not({condition}))"]
+        first = [] if target == other else [f"{np}.copyto({target}, {other})"]
+        return [*first, f"{np}.copyto({target}, {taken}, where={condition})"]
+    if op == "power":
+        exponent = text.number(program.settings[row]["exponent"])[0]
+        return [f"{np}.power({operands[0]}, {exponent}, {out})"]
+    name = ufunc(op, text.backend)
+    if name is None:
+        pieces = [(operand, ATOM) for operand in operands]
+        return [f"{target}[...] = {text.function(program, row, pieces)[0]}"]
+    if len(operands) == 1:
+        return [f"{np}.{name}({operands[0]}, {out})"]
+    lines = [f"{np}.{name}({operands[0]}, {operands[1]}, {out})"]
+    return lines + [f"{np}.{name}({target}, {more}, {out})" for more in operands[2:]]
