@@ -552,7 +552,7 @@ minimum: Function = define(
 sigmoid: Function = define(
     "sigmoid",
     formula=lambda x: 1 / (1 + exp(-x)),
-    stable=lambda x: where(x > 0, 1, exp(-abs_(x))) / (1 + exp(-abs_(x))),
+    stable=lambda x: maximum(exp(-abs_(x)), sign(x)) / (1 + exp(-abs_(x))),
     derivative=lambda x, o: o * (1 - o),
     latex=r"\sigma\left({0}\right)",
     mark="σ",

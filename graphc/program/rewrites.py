@@ -91,9 +91,8 @@ def _mul(builder: Builder, args: Args, settings: Settings) -> int | None:
             product = builder.apply("mul", (inner[0], other) if one == a else (other, inner[0]), {})
             return builder.apply("neg", (product,), NO_SETTINGS)
         gate = builder.inside(one, "where")
-        same = builder.program.shapes[other] == builder.program.shapes[one]
-        if gate and same and _is(builder, gate[1], 1) and _is(builder, gate[2], 0):
-            return builder.apply("where", (gate[0], other, gate[2]), NO_SETTINGS)
+        if gate and _is(builder, gate[1], 1) and _is(builder, gate[2], 0):
+            return builder.append("mul", (other, gate[0]), NO_SETTINGS)  # a condition counts 0 or 1
         below = builder.inside(one, "div")
         if below and _is(builder, below[0], 1):
             return builder.apply("div", (other, below[1]), NO_SETTINGS)

@@ -41,12 +41,8 @@ def into(
     The target may be the memory of one of the operands.
     """
     np, op, out = text.namespace, program.ops[row], f"out={target}"
-    if op == "where":
-        condition, taken, other = operands
-        if target == taken:
-            return [f"{np}.copyto({target}, {other}, where={np}.logical_not({condition}))"]
-        first = [] if target == other else [f"{np}.copyto({target}, {other})"]
-        return [*first, f"{np}.copyto({target}, {taken}, where={condition})"]
+    if op == "where":  # faster than np.copyto(..., where=...), whose time depends on the mask
+        return [f"{target}[...] = {np}.where({', '.join(operands)})"]
     if op == "power":
         exponent = text.number(program.settings[row]["exponent"])[0]
         return [f"{np}.power({operands[0]}, {exponent}, {out})"]
