@@ -535,3 +535,10 @@ def test_the_command_complains_in_one_sentence(capsys, arguments, message):
     assert err.startswith("graphc: ")
     assert err.count("\n") == 1
     assert message in err
+
+
+def test_a_reciprocal_gets_its_brackets():
+    graph = gc.parse("input h = -1\no = sigmoid(h)\nM = 2/o\nN = o*M")
+    text = graph.explain("N", "h", at={}).text
+    assert "M = 2/o = 2/(1/(1 + E)) = 2 + 2*E" in text
+    assert "z(h, o) = o*(1 - o)" in text

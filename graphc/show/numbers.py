@@ -152,7 +152,7 @@ def _binding(value: Any, text: str, notation: Notation) -> int:
         return ATOM if notation is not TEXT or "/" not in text else PRODUCT
     if value.is_Add:
         return SUM
-    if value.is_Mul:
+    if value.is_Mul or (notation is TEXT and text.startswith("1/")):  # a reciprocal is a power
         return PRODUCT
     return POWER if value.is_Pow or notation is LATEX else ATOM
 
