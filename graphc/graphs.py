@@ -20,6 +20,7 @@ from .structure import Structure
 from .value import Value
 
 if TYPE_CHECKING:
+    from .show.grade import Grade
     from .show.solution import Solution
 
 At = Mapping[str, Any] | None
@@ -320,6 +321,12 @@ class Graph(Structure):
         from .show.explain_pairs import explain_all_pairs
 
         return explain_all_pairs(self, at, digits)
+
+    def grade(self, answer: Mapping[str, Any], of: Any = None, at: At = None) -> Grade:
+        """The verdict on {"values": {...}, "derivatives": {...}}: `.ok .first_wrong .kind`."""
+        from .show.grade import grade
+
+        return grade(self, answer, of, at)
 
     # Compiling.
 
