@@ -13,23 +13,14 @@ from typing import Any
 import numpy as np
 
 from .schemes import SHRINK, STEP, Slope, noise_level, one_sided, ridders
-from .verdicts import AT_KINK, CORRECT, NEAR_KINK, NOISE, NOT_FINITE, WRONG
+from .verdicts import AT_KINK, CORRECT, NEAR_KINK, NOISE, NOT_FINITE, WRONG, Finding
 
 WIDEST, SCALES = 0.1, 16  # of the argument's size, and how many steps shrink from there
 MOST_SCALES = 24  # further steps for an argument far below 1
 REACH = 2 * STEP  # a kink within this part of the argument's size is told
 SUDDEN = 200.0  # no smooth function's gap falls so much in one step (that of x**4 falls by 64)
+KINK = "f"  # a black box has no nodes to name
 Values = Callable[[Any], Any]  # steps -> values of the function
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What is known about one slope."""
-
-    measured: float
-    verdict: str
-    evidence: str
-    kink: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,14 +34,16 @@ class Slack:
     unit: float  # the size of an ordinary slope
 
 
-def settle(values: Values, base: float, claim: float, scale: float, slack: Slack) -> Verdict:
-    """The verdict on a claimed slope at 0."""
+def settle(
+    values: Values, base: float, claim: float, scale: float, around: float, slack: Slack
+) -> Finding:
+    """The verdict on a claimed slope at 0; kinks are told within the reach of steps of `around`."""
     if not np.isfinite(base):
-        return Verdict(np.nan, NOT_FINITE, f"the value is {base} at this point")
-    near = values(scale * max(1e-9, 64 * slack.epsilon) * np.arange(-4, 5))
-    noise = max(noise_level(near), slack.noise, slack.epsilon * abs(base))
-    # the kinks of a function are told within the reach of ordinary steps, however small x is
-    around = max(scale, 1.0)
+        return Finding(np.nan, NOT_FINITE, f"the value is {base} at this point")
+    near = values(scale * max(1e-9, 64 * slack.epsilon) * np.arange(-8, 9))
+    # a kink among the nearest values would pass for noise, but not on both sides
+    noise = max(min(noise_level(near[:9]), noise_level(near[8:])), slack.noise)
+    noise = max(noise, slack.epsilon * abs(base))
     more = min(int(np.ceil(np.log(around / scale) / np.log(SHRINK))), MOST_SCALES)
     widths = WIDEST * scale * SHRINK ** (more - np.arange(SCALES + more, dtype=float))
     ahead, behind = values(widths), values(-widths)
@@ -65,8 +58,9 @@ def settle(values: Values, base: float, claim: float, scale: float, slack: Slack
     if not np.isfinite(claim):
         found = _smooth(ahead, behind, widths[0], noise)
         measured = np.nan if found is None else found.value
-        return Verdict(measured, NOT_FINITE, f"the derivative is {claim} at this point")
-    stays = _stays(gap, size, error)
+        return Finding(measured, NOT_FINITE, f"the derivative is {claim} at this point")
+    jump = max(1e-3, 100 * slack.epsilon**0.5)  # a smaller part of a slope is curvature or noise
+    stays = _stays(gap, jump * size, error)
     if stays is not None:
         return _at_kink(values, base, claim, scale, noise, slack)
     falls = _falls(gap, error, widths, REACH * around)
@@ -76,11 +70,21 @@ def settle(values: Values, base: float, claim: float, scale: float, slack: Slack
         told = f"a kink lies {distance:.0e} away, within the stencil; "
         result = _compared(claim, found, slack)
         verdict = NEAR_KINK if result.verdict == CORRECT else result.verdict
-        return Verdict(result.measured, verdict, told + result.evidence, True)
-    found = _smooth(ahead, behind, widths[0], noise)
+        return Finding(result.measured, verdict, told + result.evidence, KINK)
+    found = _smooth(ahead[more:], behind[more:], widths[more], noise)
+    if more and (found is None or found.error > 1e-6 * abs(found.value)):
+        wide = _smooth(ahead, behind, widths[0], noise)  # if it continues what is found near x
+        if found is None or (wide and abs(wide.value - found.value) <= 3 * found.error):
+            found = wide
     if found is None:
         return _at_border(values, base, claim, scale, noise, slack)
-    return _compared(claim, found, slack)
+    result = _compared(claim, found, slack)
+    place = int(np.argmin(np.abs(widths - found.step)))
+    bent = gap[place] > jump * size[place] + 20 * error[place]
+    if result.verdict == WRONG and bent:
+        # the mean of two slopes is no slope: what looked smooth has a kink too close to resolve
+        return _at_kink(values, base, claim, scale, noise, slack)
+    return result
 
 
 def _quantum(ahead: Any, behind: Any) -> float:
@@ -99,9 +103,9 @@ def _smooth(ahead: Any, behind: Any, widest: float, noise: float) -> Slope | Non
     return ridders(lambda _: next(tables), widest, noise, len(ahead))
 
 
-def _stays(gap: Any, size: Any, error: Any) -> float | None:
+def _stays(gap: Any, least: Any, error: Any) -> float | None:
     """The jump of the slope, if the gap stays the same over the smallest steps that can tell."""
-    telling = np.flatnonzero(np.isfinite(gap) & (gap > 20 * error) & (gap > 1e-6 * size))
+    telling = np.flatnonzero(np.isfinite(gap) & (gap > 20 * error) & (gap > least))
     if len(telling) < 4:
         return None
     last = telling[-4:]
@@ -131,7 +135,7 @@ def _falls(gap: Any, error: Any, widths: Any, reach: float) -> tuple[float, floa
 
 def _at_kink(
     values: Values, base: float, claim: float, scale: float, noise: float, slack: Slack
-) -> Verdict:
+) -> Finding:
     """The verdict between one-sided slopes."""
     sides = []
     for sign in (-1.0, 1.0):
@@ -143,7 +147,7 @@ def _at_kink(
             if np.isfinite(slope):
                 options.append((error + 16 * noise / width, slope))
         if not options:
-            return Verdict(np.nan, NOT_FINITE, "no finite values on one side of a kink", True)
+            return Finding(np.nan, NOT_FINITE, "no finite values on one side of a kink", KINK)
         sides.append(min(options))
     (left_error, left), (right_error, right) = sides
     room = slack.tolerance * max(abs(left), abs(right)) + slack.rounding
@@ -151,13 +155,13 @@ def _at_kink(
     told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
     middle = float(left / 2 + right / 2)
     if min(left, right) - room <= claim <= max(left, right) + room:
-        return Verdict(middle, AT_KINK, told, True)
-    return Verdict(middle, WRONG, f"{told}, and {claim:.6g} is outside", True)
+        return Finding(middle, AT_KINK, told, KINK)
+    return Finding(middle, WRONG, f"{told}, and {claim:.6g} is outside", KINK)
 
 
 def _at_border(
     values: Values, base: float, claim: float, scale: float, noise: float, slack: Slack
-) -> Verdict:
+) -> Finding:
     """The verdict where only one side has values."""
     options = []
     for side in (1.0, -1.0):
@@ -170,23 +174,23 @@ def _at_border(
                 options.append(Slope(float(slope), float(error)))
             before = slope
     if not options:
-        return Verdict(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
+        return Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
     result = _compared(claim, min(options, key=lambda slope: slope.error), slack)
     told = f"{result.evidence} (from the side that has values)"
-    return Verdict(result.measured, result.verdict, told)
+    return Finding(result.measured, result.verdict, told)
 
 
-def _compared(claim: float, found: Slope | None, slack: Slack) -> Verdict:
+def _compared(claim: float, found: Slope | None, slack: Slack) -> Finding:
     if found is None:
-        return Verdict(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
+        return Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
     measured, error = found.value, found.error
     gap = abs(claim - measured)
     room = slack.tolerance * max(abs(claim), abs(measured)) + slack.rounding
     good = max(room, 1e-5 * max(abs(claim), abs(measured)), 1e-8 * slack.unit)
     if gap <= room + 3 * error:
-        if 3 * error <= good:
-            return Verdict(measured, CORRECT, "Ridders' extrapolation agrees")
-        return Verdict(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
+        if 3 * error <= good or claim == measured == 0:
+            return Finding(measured, CORRECT, "Ridders' extrapolation agrees")
+        return Finding(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
     if gap <= 10 * error:
-        return Verdict(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
-    return Verdict(measured, WRONG, f"Ridders' extrapolation gives {measured:.10g}")
+        return Finding(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
+    return Finding(measured, WRONG, f"Ridders' extrapolation gives {measured:.10g}")

@@ -19,6 +19,7 @@ from .judging import METHODS, Judge
 from .neighbourhood import Neighbourhood
 from .points import Point, drawn, given, is_complete
 from .report import Report, merged
+from .settling import Court
 from .shrink import shrunk_graph
 from .verdicts import WRONG, Row
 
@@ -122,7 +123,8 @@ def _at_point(
     leaves = _moving(graph, outputs, wrt) if claims is None else list(claims)
     interior = [row for row in leaves if row not in values]
     hood = Neighbourhood(graph, outputs, values, point.sizes, interior)
-    judge = Judge(graph, hood, float(np.finfo(dtype).eps), method, _element_names(graph, hood))
+    court = Court(graph, hood, float(np.finfo(dtype).eps), method)
+    judge = Judge(court, _element_names(graph, hood))
     rows: list[Row] = []
     notes: list[str] = []
     if claims is None:

@@ -13,10 +13,11 @@ from ..structure import Structure
 from . import blackbox
 from .arguments import Arguments, arguments, claims, derived_by_library, output
 from .groups import Budget, search
+from .judging import scales
 from .points import draw, scale_of
 from .report import Report, merged
 from .schemes import EPSILON, three_point
-from .verdicts import CORRECT, FAILING, NOISE, WRONG, Index, Row, worst
+from .verdicts import CORRECT, FAILING, NOISE, WRONG, Finding, Index, Row, worst
 
 MOST_SINGLY = 2_000  # coordinates that are measured one by one
 
@@ -283,9 +284,9 @@ class Case:
         return rows
 
     def _scale(self, name: str, place: int) -> float:
+        """The size of an element itself; where it is 0, what is usual for its array."""
         array = self.arrays[name].ravel()
-        typical = float(np.sqrt(np.mean((array / (np.abs(array).max() or 1)) ** 2)))
-        return max(abs(float(array[place])), typical * float(np.abs(array).max())) or 1.0
+        return abs(float(array[place])) or float(scales(array)[place])
 
     def _along(self, name: str, place: int) -> Callable[[Any], Any]:
         """steps -> values (steps, outputs) with one element moved."""
@@ -304,7 +305,9 @@ class Case:
     def _judged(self, name: str, place: int, outputs: list[int], column: Any) -> list[Any]:
         """A verdict for each output: three points where they settle it, else a closer look."""
         values, scale = self._along(name, place), self._scale(name, place)
-        quick = self._quick(values, scale, outputs, column)
+        usual = float(scales(self.arrays[name].ravel())[place])
+        around = max(scale, 1.0)
+        quick = self._quick(values, usual, outputs, column)
         kept: dict[bytes, Any] = {}
 
         def of(output_place: int) -> Callable[[Any], Any]:
@@ -319,20 +322,23 @@ class Case:
         return [
             quick[k]
             or blackbox.settle(
-                of(o), float(self.base[o]), float(mine), scale, self._slack(name, o, scale)
+                of(o), float(self.base[o]), float(mine), scale, around, self._slack(name, o, scale)
             )
             for k, (o, mine) in enumerate(zip(outputs, column, strict=True))
         ]
 
     def _slack(self, name: str, output_place: int, scale: float) -> blackbox.Slack:
-        sizes = [np.abs(c[np.isfinite(c)]).max(initial=0.0) for c in self.claims.values()]
-        largest = float(np.abs(self.claims[name][np.isfinite(self.claims[name])]).max(initial=0.0))
+        claim = self.claims[name]
+        with np.errstate(all="ignore"):
+            sizes = np.abs(self.arrays[name].ravel())
+            moves = np.abs(np.where(np.isfinite(claim), claim, 0.0)) * sizes
+        largest = float(moves.max(initial=0.0)) / scale  # of all elements, in units of this one
         return blackbox.Slack(
             float(np.sqrt(self.epsilon)),
             64 * self.epsilon * largest + self.spread,
             self.noise,
             self.measured_in,
-            max(largest, float(max(sizes)) * 1e-3, abs(float(self.base[output_place])) / scale),
+            max(largest, abs(float(self.base[output_place])) / scale),
         )
 
     def _quick(self, values: Any, scale: float, outputs: list[int], column: Any) -> list[Any]:
@@ -362,9 +368,7 @@ class Case:
                 )
                 still = size == 0 and (found[:, k] == base[k]).all()
                 if (fine and smooth and gap <= tolerance * size + 3 * error) or still:
-                    verdicts.append(
-                        blackbox.Verdict(float(slopes[k]), CORRECT, "central differences agree")
-                    )
+                    verdicts.append(Finding(float(slopes[k]), CORRECT, "central differences agree"))
                 else:
                     verdicts.append(None)
         return verdicts

@@ -90,9 +90,11 @@ def noise_level(values: Any) -> float:
     table = np.asarray(values, float)
     if len(table) < 4 or not np.isfinite(table).all():
         return 0.0
+    size = float(np.abs(table).max()) or 1.0
+    table = table / size  # squares of 1e200 overflow
     levels, factor = [], 1.0
     for order in range(1, min(len(table), 7)):
         table = np.diff(table)
         factor *= order / (2.0 * (2 * order - 1))
         levels.append(float(np.sqrt(factor * np.mean(table**2))))
-    return min(levels[2:5] or levels)
+    return size * min(levels[2:5] or levels)

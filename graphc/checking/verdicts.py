@@ -32,6 +32,16 @@ class Index(tuple[int, ...]):
         return not self == other
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What a closer look at one derivative found."""
+
+    measured: float
+    verdict: str
+    evidence: str
+    kink: str = ""
+
+
 @dataclass(slots=True)
 class Row:
     """One derivative and what is known about it."""

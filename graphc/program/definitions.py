@@ -111,7 +111,7 @@ def {name}(x, index, size, axis):
 PUT = '''\
 def {name}(x, shape, place):
     """Zeros of this shape, with x at a place."""
-    result = {np}.zeros(shape, dtype=x.dtype)
+    result = {np}.zeros(shape, dtype={np}.{dtype})  # x may be a plain number
     result[place] = x
     return result
 '''
