@@ -207,9 +207,14 @@ def equations(text: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def check(text: str, referee: Referee) -> int:
     """Evaluates every side of every equation; the number of sides that were checked."""
+    return check_equations(equations(text), referee)
+
+
+def check_equations(lines: list[tuple[str, list[tuple[str, str]]]], referee: Referee) -> int:
+    """The same for equations that were read already."""
     paths: dict[str, Any] = {}
     checked = 0
-    for left, sides in equations(text):
+    for left, sides in lines:
         truth = _left(left, referee, paths)
         for relation, side in sides:
             names = dict(referee.values) | paths

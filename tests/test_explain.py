@@ -11,15 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import solution_latex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
-from solution_text import Referee, check, equations
+from solution_text import Referee, check, check_equations, equations
 
 import graphc as gc
 from graphc.cli import main
 from graphc.show.mathml import mathml
-from graphc.show.solution_latex import PREAMBLE, _declarations
+from graphc.show.solution_latex import PREAMBLE, declarations
 from graphc.show.tables import cell_len
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -133,6 +134,23 @@ def test_every_line_is_true(item, mode, symbolic):
         [(relation, side.text) for relation, side in step.sides] for step in solution.equations
     ]
     assert check(solution.text, Referee(text, at)) >= len(lines)
+
+
+@pytest.mark.parametrize("symbolic", [False, True], ids=["point", "symbols"])
+@pytest.mark.parametrize(
+    ("item", "mode"), [case for case in CASES if case[0] not in ("aggarwal-2.5.3", "neuron")]
+)
+def test_every_line_of_markdown_is_true(item, mode, symbolic):
+    text, at, _, _, _ = TEXTBOOK[item]
+    solution = solved(item, mode, symbolic)
+    lines = solution_latex.equations(solution.markdown)
+    assert [len(sides) for _, sides in lines] == [len(e.sides) for e in solution.equations]
+    referee = Referee(text, at)
+    assert check_equations(lines, referee) >= len(lines)
+    if item == "aggarwal-fig2.7" and mode == "reverse":
+        false = solution.markdown.replace(r"w_{2} y_{2} + w_{3}", r"w_{2} y_{2} - w_{3}")
+        with pytest.raises(AssertionError):
+            check_equations(solution_latex.equations(false), referee)
 
 
 @pytest.mark.parametrize(("item", "mode"), CASES)
@@ -295,8 +313,12 @@ def test_errors(fig27, call, message):
         call(fig27)
 
 
-def test_forward_mode_by_a_vector_is_refused():
-    graph = gc.parse("input x[3]\nL = sum(x**2)")
+def test_vectors_that_cannot_be_explained_are_refused():
+    graph = gc.parse("input x[3]\nh = 2*x\nL = sum(h**2)")
+    with pytest.raises(gc.GraphcError, match="a node of one element"):
+        graph.explain("h")
+    with pytest.raises(gc.GraphcError, match="graph of scalars"):
+        graph.explain_all_pairs()
     with pytest.raises(gc.GraphcError, match="use mode='reverse'"):
         graph.explain("L", "x", {"x": [1, 2, 3]}, mode="forward")
 
@@ -403,7 +425,7 @@ def compiled(tex, folder):
 def together(solutions):
     """One document, so that TeX starts once."""
     body = "\n".join(solution.latex_body for solution in solutions)
-    return f"{PREAMBLE}{_declarations(body)}\\begin{{document}}\n{body}\\end{{document}}\n"
+    return f"{PREAMBLE}{declarations(body)}\\begin{{document}}\n{body}\\end{{document}}\n"
 
 
 @pdflatex

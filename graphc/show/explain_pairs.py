@@ -9,8 +9,9 @@ from .. import derive
 from ..errors import GraphcError
 from ..request import Request
 from ..structure import Structure
-from .explain import Block, check_digits, given, kinks, limited, local_derivatives, values
+from .explain import check_digits
 from .numbers import number
+from .sections import Block, given, kinks, limited, local_derivatives, values
 from .solution import Equation, Grid, Math, Prose, Section, Solution, label
 from .working import Working
 

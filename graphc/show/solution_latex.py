@@ -27,7 +27,7 @@ COLUMNS = 6  # of a grid
 def document(solution: Solution) -> str:
     """A complete document."""
     inside = body(solution)
-    return f"{PREAMBLE}{_declarations(inside)}\\begin{{document}}\n{inside}\\end{{document}}\n"
+    return f"{PREAMBLE}{declarations(inside)}\\begin{{document}}\n{inside}\\end{{document}}\n"
 
 
 def body(solution: Solution) -> str:
@@ -145,7 +145,7 @@ ACCENTS = {
 }
 
 
-def _declarations(text: str) -> str:
+def declarations(text: str) -> str:
     """What pdflatex is to print for each character that is not plain ASCII."""
     found = sorted({character for character in text if not character.isascii()})
     return "".join(

@@ -169,7 +169,7 @@ class Working:
         if 0 < len(terms) <= MOST_TERMS:
             found.append((EQUAL, joined([product(term[:2]) for term in terms])))
             if self.numeric:
-                found.append(self._products([term[2:] for term in terms]))
+                found.append(self.products([term[2:] for term in terms]))
         elif terms:
             note = (*note, f"a sum over {len(terms)} edges")
         found += extra
@@ -177,7 +177,7 @@ class Working:
             found += following(found, sides(value, self.digits))
         return self.equation(left, found, value, note)
 
-    def _products(self, factors: Sequence[Sequence[Any]]) -> tuple[str, Math]:
+    def products(self, factors: Sequence[Sequence[Any]]) -> tuple[str, Math]:
         """A sum of products of numbers."""
         cut = False
         written_terms = []
