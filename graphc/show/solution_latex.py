@@ -73,7 +73,7 @@ def equation_lines(step: Equation, width: int = WIDTH) -> list[str]:
         first, *more = terms(side, width)
         lines.append(f"{left} &{relation} {first}".lstrip())
         lines += [rf"&\quad {part}" for part in more]
-    return [lines[0] + note, *lines[1:]]
+    return [*lines[:-1], lines[-1] + note]  # the last line is the shortest
 
 
 def fits(step: Equation, width: int = WIDTH) -> bool:

@@ -20,7 +20,7 @@ from .numbers import ALONE, Sides, fits, following, piece, presented, sides
 from .rule_words import rule_words
 from .solution import ABOUT, EQUAL, Equation, Math, Prose, written
 
-LONGEST = 400  # characters of one side of an equation
+LONGEST = 600  # characters of one side of an equation
 MOST_TERMS = 24  # of a sum that is written out
 Term = tuple[Math, Math, Any, Any]  # two factors of a product, and their numbers
 
