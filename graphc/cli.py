@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from . import __version__
-from .commands import check, demo, derive, draw, emit, explain, show
+from .commands import check, demo, derive, draw, emit, explain, explore, show
 from .errors import GraphcError
 
 BAD, INTERRUPTED, CLOSED, BROKEN = 2, 130, 141, 70  # exit codes
@@ -30,7 +30,7 @@ def _parser() -> Parser:
     parser = Parser("graphc", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for command in (show, derive, explain, draw, emit, check, demo):
+    for command in (show, derive, explain, draw, explore, emit, check, demo):
         command.register(commands)
     return parser
 

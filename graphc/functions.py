@@ -185,7 +185,7 @@ def define(name: str, **fields: Any) -> Function:
 
 def library(name: str, **others: str) -> dict[str, str]:
     """The same name in every library, but for the others."""
-    return {"sympy": name, "mpmath": name, "numpy": name, "c": name, **others}
+    return {"sympy": name, "mpmath": name, "numpy": name, "c": name, "javascript": name, **others}
 
 
 # Arithmetic. `power` is `pow` with a constant exponent: its derivative needs no logarithm.
@@ -338,14 +338,14 @@ log1p: Function = define(
     formula=lambda x: log(1 + x),
     derivative=lambda x, o: 1 / (1 + x),
     domain=((-1.0, math.inf),),
-    native={"mpmath": "log1p", "numpy": "log1p", "c": "log1p"},
+    native={"mpmath": "log1p", "numpy": "log1p", "c": "log1p", "javascript": "log1p"},
     latex=r"\log\left(1 + {0}\right)",
 )
 expm1: Function = define(
     "expm1",
     formula=lambda x: exp(x) - 1,
     derivative=lambda x, o: exp(x),
-    native={"mpmath": "expm1", "numpy": "expm1", "c": "expm1"},
+    native={"mpmath": "expm1", "numpy": "expm1", "c": "expm1", "javascript": "expm1"},
     latex=r"\left(e^{{{0}}} - 1\right)",
 )
 sqrt: Function = define(
@@ -432,7 +432,7 @@ abs_: Function = define(
     "abs",
     derivative=lambda x, o, kink: kink(x, -1, 1, 0),
     kinks="slope 0 at 0",
-    native=library("Abs", mpmath="fabs", numpy="absolute", c="fabs"),
+    native=library("Abs", mpmath="fabs", numpy="absolute", c="fabs", javascript="abs"),
     latex=r"\left|{0}\right|",
     mark="|·|",
 )
@@ -530,7 +530,7 @@ maximum: Function = define(
     mark="max",
     derivative=lambda *ao, kink: _winner_partials(lambda a, b: a - b, *ao[:-1], kink=kink),
     kinks="a tie gives all to the first winner",
-    native={"sympy": "Max", "mpmath": "max", "numpy": "maximum"},
+    native={"sympy": "Max", "mpmath": "max", "numpy": "maximum", "javascript": "max"},
     code={"c": "{a} >= {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
     latex=r"\max\left({0}\right)",
 )
@@ -542,7 +542,7 @@ minimum: Function = define(
     mark="min",
     derivative=lambda *ao, kink: _winner_partials(lambda a, b: b - a, *ao[:-1], kink=kink),
     kinks="a tie gives all to the first winner",
-    native={"sympy": "Min", "mpmath": "min", "numpy": "minimum"},
+    native={"sympy": "Min", "mpmath": "min", "numpy": "minimum", "javascript": "min"},
     code={"c": "{a} <= {b} || {a} != {a} ? {a} : {b}"},
     latex=r"\min\left({0}\right)",
 )

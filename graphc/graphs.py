@@ -301,6 +301,14 @@ class Graph(Structure):
 
         return to_dot(self, **settings)
 
+    def explore(
+        self, path: str | PathLike[str], of: Any = None, at: At = None, **settings: Any
+    ) -> Path:
+        """Writes an interactive page, one .html file; settings: wrt, mode."""
+        from .explore.exploring import explore
+
+        return explore(self, path, of, at, **settings)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from .draw.drawing import mimebundle
 

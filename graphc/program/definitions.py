@@ -14,8 +14,7 @@ from .program import Builder
 from .rewrites import FOLD, UNITS
 from .statements import statements
 
-ERF = '''\
-# erf(x) = x * P(x**2) below 1; 1 - exp(-x**2) * Q(2 / (2 + x)) above, to within 2 ulp
+# erf(x) = x * P(x**2) below 1; 1 - exp(-x**2) * Q(2 / (2 + x)) above: highest power first
 ERF_BELOW = (
     *(-9.063970842808673e-17, 1.6342614095367152e-15, -2.7835162072109215e-14),
     *(4.4632242632864775e-13, -6.7113668551641105e-12, 9.422759064650411e-11),
@@ -32,6 +31,21 @@ ERF_ABOVE = (
 )
 
 
+def _listed(name: str, numbers: tuple[float, ...], per_line: int) -> str:
+    """A tuple of numbers as code, some on a line."""
+    lines = [
+        f"    *({', '.join(map(repr, numbers[start : start + per_line]))}),"
+        for start in range(0, len(numbers), per_line)
+    ]
+    return "\n".join([f"{name} = (", *lines, ")", ""])
+
+
+ERF = (
+    f"""\
+# erf(x) = x * P(x**2) below 1; 1 - exp(-x**2) * Q(2 / (2 + x)) above, to within 2 ulp
+{_listed("ERF_BELOW", ERF_BELOW, 3)}{_listed("ERF_ABOVE", ERF_ABOVE, 4)}"""
+    + '''
+
 def {name}(x):
     """The error function."""
     size = {np}.abs(x)
@@ -47,6 +61,7 @@ def {name}(x):
     tail = {np}.sign(x) * (1 - {np}.exp(-far * far) * above)
     return {np}.where(size < 1, x * below, tail)
 '''
+)
 RATIO = '''\
 def {name}(a, b):
     """a / b, and 0 where b is 0."""

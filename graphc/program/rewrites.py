@@ -274,14 +274,21 @@ def _norm(builder: Builder, args: Args, settings: Settings) -> int:
 SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax, "norm": _norm}
 
 
-def stable(backend: str) -> dict[str, Rule]:
-    """The composed functions, a user's own included, that a back end has no function for."""
+def stable(backend: str, own_code: bool = True) -> dict[str, Rule]:
+    """The composed functions, a user's own included, that a back end has no function for.
+
+    Without `own_code`, what a user wrote for the back end is not used, but the formula.
+    """
     rules = {
         op: _expanded(op)
         for op, record in FUNCTIONS.items()
         if record.formula is not None
         and not ({backend, LIKE.get(backend)} & set(record.native))
-        and (backend not in record.code or (record.origin == "graphc" and backend != "c"))
+        and (
+            not own_code
+            or backend not in record.code
+            or (record.origin == "graphc" and backend != "c")
+        )
     }
     return {**rules, **SHIFTED, "ratio_or_0": _ratio}
 

@@ -1,0 +1,185 @@
+"""What a page knows of a graph: its nodes and edges, their formulas, and where it starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..derive import origins, seeds_of
+from ..draw.mathematics import ELLIPSIS, formula_math, name_math, plain
+from ..draw.quantities import formula, quantities
+from ..draw.themes import KINDS
+from ..errors import GraphcError, listing
+from ..evaluation import Edge
+from ..exact import as_float
+from ..request import Request, free_symbols
+from ..shapes import shape_text
+from ..structure import Structure
+from .start import Start
+
+MODES = ("reverse", "forward", "paths")
+NAME, LONGEST = 80, 2000  # characters that are shown
+WORD = re.compile(r"[^\W\d]\w*(?!\w|\s*\()")
+
+
+def model(
+    graph: Structure, point: Start, of: Any = None, wrt: Any = None, mode: str = "reverse"
+) -> dict[str, Any]:
+    """The data of a page."""
+    if mode not in MODES:
+        raise GraphcError(f"mode={mode!r} is not known; use one of {listing(MODES)}")
+    nodes = graph.nodes()
+    place = {node: number for number, node in enumerate(nodes)}
+    ends, chosen = _ends(graph, of, point)
+    source = graph.row(wrt) if wrt is not None else _first_wrt(graph, chosen)
+    return {
+        "name": plain(graph.name),
+        "nodes": [_node(graph, node, place, point) for node in nodes],
+        "edges": _edges(graph, place),
+        "given": _given(graph, place, point),
+        "ends": [
+            {"label": label, "seeds": [[place[row], seed] for row, seed in seeds.items()]}
+            for label, seeds in ends
+        ],
+        "wrt": place[source],
+        "mode": mode,
+        "bare": any(op == "edges" for op in graph.ops),
+    }
+
+
+def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -> dict[str, Any]:
+    name, declared = graph.names[node], formula(graph, node)
+    return {
+        "name": name,
+        "math": plain(name_math(name), NAME),
+        "bar": plain(name_math(f"{name}_bar"), NAME),
+        "dot": plain(name_math(f"{name}_dot"), NAME),
+        "kind": KINDS[graph.kind(node)],
+        "shape": [
+            size if isinstance(size, int) else point.sizes[size] for size in graph.shape(node)
+        ],
+        "formula": plain(declared.drawn, LONGEST) if declared else "",
+        "parts": _parts(graph, node, declared.full, place) if declared else [],
+    }
+
+
+def _parts(graph: Structure, node: int, text: str, place: Mapping[int, int]) -> list[str | int]:
+    """The formula of a scalar node, cut where names stand: numbers can be put there."""
+    formula = graph.formula(node)
+    if any(row in graph.shapes for row in (*formula.rows, *formula.sources)):
+        return []
+    sources = {graph.names[row]: place[row] for row in formula.sources}
+    parts: list[str | int] = []
+    end = 0
+    for word in WORD.finditer(text):
+        if word[0] in sources:
+            parts += [formula_math(text[end : word.start()]), sources[word[0]]]
+            end = word.end()
+    return [*parts, formula_math(text[end:])] if len(text) <= LONGEST else []
+
+
+def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
+    local = quantities(graph, None, None, show=("local",)).local
+    request = Request(graph, None, "steps")
+    found = []
+    for node in graph.nodes():
+        inside = graph.formula(node)
+        for edge, source in enumerate(inside.sources):
+            passes = inside.passes[edge]
+            here = local.get((node, edge))
+            found.append(
+                {
+                    "source": place[source],
+                    "target": place[node],
+                    "passes": passes,
+                    "local": plain(here.drawn, LONGEST) if here else "",
+                    "back": _carried(request, (node, edge), "bar") if passes else "",
+                    "forth": _carried(request, (node, edge), "dot") if passes else "",
+                }
+            )
+    return found
+
+
+def _carried(request: Request, edge: Edge, suffix: str) -> str:
+    """What an edge carries back (or forward), in symbols."""
+    graph, evaluation = request.graph, request.evaluation
+    near = edge[0] if suffix == "bar" else graph.formula(edge[0]).sources[edge[1]]
+    carry = evaluation.pull if suffix == "bar" else evaluation.push
+    try:
+        found = carry(edge, request.symbol(f"{graph.names[near]}_{suffix}", graph.shape(near)))
+        if found is None:
+            return "0"
+        return plain(formula_math(str(request.finish(found, lambda: "a derivative"))), LONGEST)
+    except GraphcError:  # too long to be written down
+        return ELLIPSIS
+
+
+def _given(graph: Structure, place: Mapping[int, int], point: Start) -> list[dict[str, Any]]:
+    """What comes from outside, in the order in which the program takes it."""
+    kinds = {graph.names[row]: (graph.ops[row], place[row]) for row in graph.leaves()}
+    return [
+        {
+            "name": name,
+            "math": plain(name_math(name), NAME),
+            "kind": KINDS.get(kinds[name][0], "") if name not in free_symbols(graph) else "symbol",
+            "node": -1 if name in free_symbols(graph) else kinds[name][1],
+            "shape": list(np.shape(value)),
+            "value": value if isinstance(value, float) else value.ravel().tolist(),
+        }
+        for name, value in point.given.items()
+    ]
+
+
+def _ends(
+    graph: Structure, of: Any, point: Start
+) -> tuple[list[tuple[str, dict[int, Any]]], dict[int, Any]]:
+    """What can be derived, with its seeds, the one to start with first; and that one's seeds."""
+    single = [node for node in graph.nodes() if all(size == 1 for size in graph.shape(node))]
+    choices = [(graph.names[node], {node: _ones(graph, node)}) for node in reversed(single)]
+    outputs = [node for node in graph.outputs() if node in single]
+    if of is None and not outputs:
+        if not single:
+            raise GraphcError(
+                "no node has one element, so there is nothing to derive; declare one such as "
+                "L = sum(h), or give seeds with of={name: array}"
+            )
+        of = graph.names[single[-1]]
+    seeds = seeds_of(graph, graph.names[outputs[0]] if of is None else of)
+    for row, seed in seeds.items():
+        if row not in single and np.ndim(seed) == 0:
+            raise GraphcError(
+                f"{graph.names[row]!r} has shape {shape_text(graph.shape(row))}, and a page "
+                "derives a node of one element; name another one, or give seeds "
+                "with of={name: array}"
+            )
+    if isinstance(of, Mapping):
+        request = Request(graph, point.given)
+        chosen = {
+            row: _flat(request.seed(seed, f"the seed of {graph.names[row]!r}", graph.shape(row)))
+            for row, seed in seeds.items()
+        }
+        label = " + ".join(f"{seed}·{graph.names[row]}" for row, seed in seeds.items())
+        return [(plain(label, NAME), chosen), *choices], chosen
+    first = next(choice for choice in choices if choice[1].keys() == seeds.keys())
+    return [first, *(choice for choice in choices if choice is not first)], first[1]
+
+
+def _ones(graph: Structure, node: int) -> Any:
+    return [1.0] if graph.shape(node) else 1.0
+
+
+def _flat(value: Any) -> Any:
+    array = np.asarray(as_float(value), dtype=np.float64)
+    return array.ravel().tolist() if array.shape else float(array)
+
+
+def _first_wrt(graph: Structure, ends: Mapping[int, Any]) -> int:
+    """The first param, or input, that has a path to what is derived."""
+    above = {node for end in ends for node in origins(graph, end)}
+    leaves = [row for row in graph.leaves() if row in above]
+    params = [row for row in leaves if graph.ops[row] == "param"]
+    leaves = params or leaves
+    return leaves[0] if leaves else min(above)

@@ -1,0 +1,152 @@
+"""A program as JavaScript: numbers are numbers, tensors are Float64Arrays of known sizes.
+
+No name of a user stands in the text: values are v0, v1, ... and what comes from outside is whatever
+the caller says. So nothing can clash, and nothing can break out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..exact import as_float
+from ..functions import FUNCTIONS
+from ..operations import OPERATIONS
+from ..shapes import Size, resolve
+from . import rewrites
+from .javascript_tensors import TENSORS, Variable, element, nested, place
+from .program import Program, Rule
+
+COMPARISONS = {"eq": "===", "ne": "!=="}  # the others are written as in the text form
+POWERS: Mapping[Any, str] = {
+    2: "{0} * {0}",
+    3: "{0} * {0} * {0}",
+    -1: "1 / {0}",
+    -2: "1 / ({0} * {0})",
+    Fraction(1, 2): "Math.sqrt({0})",
+    Fraction(-1, 2): "1 / Math.sqrt({0})",
+}
+FORMS: Mapping[str, str] = {  # of functions that are neither infix nor in Math
+    "neg": "-{0}",
+    "pow": "Math.pow({0}, {1})",
+    "identity": "{0}",
+    "stop": "{0}",
+    "where": "{0} ? {1} : {2}",
+    "taken": "{0} ? {1} : 0",
+    "untaken": "{0} ? 0 : {1}",
+    "erf": "erf({0})",
+}
+
+
+def rules() -> tuple[Mapping[str, Rule], ...]:
+    """The passes before printing: composed functions, a user's too, as what they are made of."""
+    return (rewrites.stable("javascript", own_code=False), rewrites.FOLD_ALL, rewrites.UNITS)
+
+
+@dataclass
+class Script:
+    """Writes programs for known sizes; remembers which functions of ours their texts call."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+
+    def size(self, size: Size) -> int:
+        return int(resolve(size, self.sizes))
+
+    def statements(
+        self, program: Program, wanted: Sequence[int], leaf: Callable[[str], str]
+    ) -> tuple[list[str], list[str]]:
+        """Lines of code, and the text by which each wanted row goes after them.
+
+        `leaf` gives the text of what comes from outside.
+        """
+        lines: list[str] = []
+        texts: list[str] = []
+        shapes = [tuple(map(self.size, shape)) for shape in program.shapes]
+        for row, op in enumerate(program.ops):
+            settings, name = program.settings[row], f"v{row}"
+            operands = [Variable(texts[o], shapes[o]) for o in program.operands[row]]
+            if program.is_leaf(row):
+                text = leaf(settings["name"])
+            elif op == "const":
+                text = self.constant(settings["value"])
+            elif op == "size":
+                text = str(self.size(settings["size"]))
+            elif op == "pi":
+                text = "Math.PI"
+            elif op in OPERATIONS:
+                text = TENSORS[op](self, lines, Variable(name, shapes[row]), operands, settings)
+            elif shapes[row]:
+                self._elements(op, lines, Variable(name, shapes[row]), operands, settings)
+                text = name
+            else:
+                text = self.function(op, [operand.text for operand in operands], settings)
+            plain = text.isidentifier() or (op == "const" and not shapes[row])
+            if not plain:
+                lines.append(f"const {name} = {text};")
+            texts.append(text if plain else name)
+        return lines, [texts[row] for row in wanted]
+
+    def constant(self, value: Any) -> str:
+        """A number, or an array of numbers."""
+        if np.shape(value):
+            flat = np.asarray(as_float(value), dtype=np.float64).ravel()
+            return f"Float64Array.of({', '.join(map(number, flat.tolist()))})"
+        return number(float(as_float(value)))
+
+    def function(self, op: str, texts: Sequence[str], settings: Mapping[str, Any]) -> str:
+        """A function of numbers, each of which is a name, an element or a literal."""
+        record = FUNCTIONS[op]
+        if op == "power":
+            form = POWERS.get(settings["exponent"], "Math.pow({0}, {1})")
+            return form.format(*texts, self.constant(settings["exponent"]))
+        if op in FORMS:
+            if op == "erf":
+                self.functions.add(op)
+            return FORMS[op].format(*texts)
+        if record.infix:
+            return f"{texts[0]} {COMPARISONS.get(op, record.infix)} {texts[1]}"
+        return f"Math.{record.native['javascript']}({', '.join(texts)})"
+
+    def _elements(
+        self,
+        op: str,
+        lines: list[str],
+        result: Variable,
+        operands: Sequence[Variable],
+        settings: Mapping[str, Any],
+    ) -> None:
+        """A function element by element, broadcast as in NumPy."""
+        lines.append(f"const {result.text} = new Float64Array({math.prod(result.shape)});")
+        rank = len(result.shape)
+        if all(operand.shape in ((), result.shape) for operand in operands):
+            loops = [("i", math.prod(result.shape))]
+            places = ["i"] * len(operands)
+            whole = "i"
+        else:
+            loops = [(f"i{axis}", size) for axis, size in enumerate(result.shape)]
+            names = [name for name, _ in loops]
+            whole = place(names, result.shape)
+            places = [
+                place(names[rank - len(o.shape) :], o.shape, broadcast=True) for o in operands
+            ]
+        texts = [element(o, at) for o, at in zip(operands, places, strict=True)]
+        body = f"{result.text}[{whole}] = {self.function(op, texts, settings)};"
+        lines.append(nested(loops, body))
+
+
+def number(value: float) -> str:
+    """A number as a literal that binds as tightly as a name."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "(-Infinity)"
+    text = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if value == 0 and math.copysign(1, value) < 0:
+        text = "-0"
+    return f"({text})" if text.startswith("-") else text

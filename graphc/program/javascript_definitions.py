@@ -1,0 +1,99 @@
+"""Functions that JavaScript has not: the error function, and matrices by elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .definitions import ERF_ABOVE, ERF_BELOW
+
+ERF = f"""\
+const ERF_BELOW = [{", ".join(map(repr, ERF_BELOW))}];
+const ERF_ABOVE = [{", ".join(map(repr, ERF_ABOVE))}];
+function erf(x) {{
+  const size = Math.abs(x);
+  if (size < 1) return x * ERF_BELOW.reduce((sum, c) => sum * size * size + c, 0);
+  const far = Math.min(size, 6), at = 2 / (2 + far);
+  return Math.sign(x) * (1 - Math.exp(-far * far) * ERF_ABOVE.reduce((sum, c) => sum * at + c, 0));
+}}
+"""
+# The factors of a matrix with its rows exchanged: {rows, order, sign}.
+FACTORS = """\
+function factors(matrix, n) {
+  const rows = Float64Array.from(matrix), order = [];
+  let sign = 1;
+  for (let i = 0; i < n; i++) order.push(i);
+  for (let k = 0; k < n; k++) {
+    let best = k;
+    for (let i = k + 1; i < n; i++)
+      if (Math.abs(rows[i * n + k]) > Math.abs(rows[best * n + k])) best = i;
+    if (best !== k) {
+      for (let j = 0; j < n; j++)
+        [rows[k * n + j], rows[best * n + j]] = [rows[best * n + j], rows[k * n + j]];
+      [order[k], order[best]] = [order[best], order[k]];
+      sign = -sign;
+    }
+    for (let i = k + 1; i < n; i++) {
+      const ratio = (rows[i * n + k] /= rows[k * n + k]);
+      for (let j = k + 1; j < n; j++) rows[i * n + j] -= ratio * rows[k * n + j];
+    }
+  }
+  return { rows, order, sign };
+}
+"""
+SOLVE = """\
+function solve(matrix, right, n) {
+  const { rows, order } = factors(matrix, n), width = right.length / n;
+  const found = new Float64Array(right.length);
+  for (let c = 0; c < width; c++) {
+    for (let i = 0; i < n; i++) {
+      let sum = right[order[i] * width + c];
+      for (let j = 0; j < i; j++) sum -= rows[i * n + j] * found[j * width + c];
+      found[i * width + c] = sum;
+    }
+    for (let i = n - 1; i >= 0; i--) {
+      let sum = found[i * width + c];
+      for (let j = i + 1; j < n; j++) sum -= rows[i * n + j] * found[j * width + c];
+      found[i * width + c] = sum / rows[i * n + i];
+    }
+  }
+  return found;
+}
+"""
+INVERSE = """\
+function inverse(matrix, n) {
+  const one = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) one[i * n + i] = 1;
+  return solve(matrix, one, n);
+}
+"""
+DETERMINANT = """\
+function determinant(matrix, n) {
+  const { rows, sign } = factors(matrix, n);
+  let product = sign;
+  for (let i = 0; i < n; i++) product *= rows[i * n + i];
+  return product;
+}
+"""
+LOGDET = """\
+function logdet(matrix, n) {
+  const { rows, sign } = factors(matrix, n);
+  let sum = 0, positive = sign > 0;
+  for (let i = 0; i < n; i++) {
+    sum += Math.log(Math.abs(rows[i * n + i]));
+    if (rows[i * n + i] < 0) positive = !positive;
+  }
+  return positive ? sum : NaN;
+}
+"""
+WRITTEN = {
+    "erf": (ERF,),
+    "solve": (FACTORS, SOLVE),
+    "inverse": (FACTORS, SOLVE, INVERSE),
+    "determinant": (FACTORS, DETERMINANT),
+    "logdet": (FACTORS, LOGDET),
+}
+
+
+def definitions(functions: Iterable[str]) -> list[str]:
+    """The functions that a text calls, each once, after those that it needs itself."""
+    return list(dict.fromkeys(text for name in sorted(functions) for text in WRITTEN[name]))
