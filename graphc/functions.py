@@ -440,7 +440,7 @@ sign: Function = define(
     "sign",
     derivative=lambda x, o, kink: kink(x, 0, 0, "left"),
     kinks="jumps at 0, slope 0 there too",
-    native={"sympy": "sign", "mpmath": "sign", "numpy": "sign"},
+    native={"sympy": "sign", "mpmath": "sign", "numpy": "sign", "javascript": "sign"},
     code={"c": "{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}"},  # NaN stays NaN
     latex=r"\operatorname{{sign}}\left({0}\right)",
 )

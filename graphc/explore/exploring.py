@@ -185,15 +185,15 @@ def _attributes(
     """{id of an element: its attributes}: what it stands for, and the numbers of the start."""
     values, adjoints = _numbers(graph, point, data)
     found: dict[str, dict[str, str]] = {}
-    for number, node in enumerate(data["nodes"]):
-        name = node["name"]
+    for number, row in enumerate(graph.nodes()):
+        shown, name = data["nodes"][number]["name"], graph.names[row]
         found[f"node-{number}"] = {
-            "data-node": name,
+            "data-node": shown,
             **({"data-value": _full(values[name])} if name in values else {}),
             **({"data-adjoint": _full(adjoints[name])} if name in adjoints else {}),
             "tabindex": "0",
             "role": "img",
-            "aria-label": name,
+            "aria-label": shown,
         }
     for number, edge in enumerate(data["edges"]):
         source, target = (data["nodes"][edge[end]]["name"] for end in ("source", "target"))

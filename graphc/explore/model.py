@@ -53,7 +53,7 @@ def model(
 def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -> dict[str, Any]:
     name, declared = graph.names[node], formula(graph, node)
     return {
-        "name": name,
+        "name": plain(name),
         "math": plain(name_math(name), NAME),
         "bar": plain(name_math(f"{name}_bar"), NAME),
         "dot": plain(name_math(f"{name}_dot"), NAME),
@@ -122,7 +122,7 @@ def _given(graph: Structure, place: Mapping[int, int], point: Start) -> list[dic
     kinds = {graph.names[row]: (graph.ops[row], place[row]) for row in graph.leaves()}
     return [
         {
-            "name": name,
+            "name": plain(name),
             "math": plain(name_math(name), NAME),
             "kind": KINDS.get(kinds[name][0], "") if name not in free_symbols(graph) else "symbol",
             "node": -1 if name in free_symbols(graph) else kinds[name][1],
@@ -138,7 +138,7 @@ def _ends(
 ) -> tuple[list[tuple[str, dict[int, Any]]], dict[int, Any]]:
     """What can be derived, with its seeds, the one to start with first; and that one's seeds."""
     single = [node for node in graph.nodes() if all(size == 1 for size in graph.shape(node))]
-    choices = [(graph.names[node], {node: _ones(graph, node)}) for node in reversed(single)]
+    choices = [(plain(graph.names[node]), {node: _ones(graph, node)}) for node in reversed(single)]
     outputs = [node for node in graph.outputs() if node in single]
     if of is None and not outputs:
         if not single:

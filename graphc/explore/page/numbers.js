@@ -46,7 +46,7 @@ function described(value, shape) {
   return `[${first}${value.length > 6 ? ", …" : ""}], ${shape.join("×")}, norm ${brief(norm)}`;
 }
 
-const equation = (left, right) => `${left} ${right.startsWith("∈") ? right : `= ${right}`}`;
+const equation = (left, right) => `${left} ${right.startsWith("∈") ? right : `= ${right}`}`.trim();
 
 // What a person typed: 0.5, -1e-3 or 1/3; NaN if it is no number.
 function typed(text) {

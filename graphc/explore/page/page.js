@@ -32,11 +32,11 @@ const write = (element, text) => {
 };
 const pieces = (element, list) =>
   element.replaceChildren(
-    ...list.map(([name, text]) => {
+    ...list.flatMap(([name, text]) => {
       const span = document.createElement("span");
       if (name) span.className = name;
       span.textContent = text;
-      return span;
+      return [span, " "];
     }),
   );
 const endName = () => model.ends[state.end].label;
@@ -80,7 +80,7 @@ function showNode(node, number, shown, current, onPath) {
   if (valueText) {
     // "x₁ = " stands before the number of an input, "= " before that of a computation
     const before = valueText.dataset.before.replace(/= $/, "").trim();
-    write(valueText, shown.value.has(number) ? equation(before, summary(value)).trim() : before);
+    write(valueText, shown.value.has(number) ? equation(before, summary(value)) : before);
   }
   let text = "";
   if (state.mode === "forward" && tangent !== null && shown.tangent.has(number)) {
