@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..derive import MODES
 from ..errors import GraphcError
-from ..explore.exploring import explore, page
-from ..explore.model import MODES
 from .reading import assignments, point, read_graph
 from .writing import takes_file
 
@@ -35,7 +34,7 @@ def register(commands: Any) -> None:
         "--of", metavar="NODES", help="what is derived first: y10, or o=5 (a seed)"
     )
     command.add_argument("--wrt", metavar="NODE", help="by what first, such as y1")
-    command.add_argument("--mode", choices=MODES, default="reverse", help="default: reverse")
+    command.add_argument("--mode", choices=MODES[1:], default="reverse", help="default: reverse")
     command.add_argument(
         "--at",
         metavar="POINT",
@@ -47,6 +46,8 @@ def register(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    from ..explore.exploring import explore, page
+
     graph = read_graph(options.file)
     of: Any = None
     if options.of is not None:

@@ -172,19 +172,11 @@ def _reshape(
     return f"Float64Array.of({x.text})" if result.shape else f"{x.text}[0]"
 
 
-# Reductions: {x} an element, {o} the place it is reduced to, {in} the loops over what is reduced.
+# Reductions: {x} an element, {o} the place it is reduced to, {y} its own place in a result of the
+# same shape, {in} the loops over what is reduced. The others are made of these by rewrites.py.
 
 REDUCTIONS = {
     "largest": "{o} = -Infinity; {in} {o} = Math.max({o}, {x});",
-    "norm": "let s = 0; {in} s += {x} * {x}; {o} = Math.sqrt(s);",
-    "logsumexp": (
-        "let m = -Infinity, s = 0; {in} m = Math.max(m, {x}); "
-        "{in} s += Math.exp({x} - m); {o} = m + Math.log(s);"
-    ),
-    "softmax": (
-        "let m = -Infinity, s = 0; {in} m = Math.max(m, {x}); "
-        "{in} s += Math.exp({x} - m); {in} {y} = Math.exp({x} - m) / s;"
-    ),
     "winner": (
         "let m = -Infinity, n = 0; {in} m = Math.max(m, {x}); "
         "{in} if ({x} === m && n++ === 0) {y} = 1;"
@@ -250,7 +242,7 @@ TENSORS: Mapping[str, Operation] = {
     "gather": _gather,
     "scatter": _scatter,
     "reshape": _reshape,
-    **{name: _reduction(name) for name in ("largest", "norm", "logsumexp", "softmax", "winner")},
+    **{name: _reduction(name) for name in ("largest", "winner")},
     "inv": _matrix("inverse"),
     "det": _matrix("determinant"),
     "logdet": _matrix("logdet"),
