@@ -19,6 +19,7 @@ class Naming:
         forbidden = {*DISTINCT_FROM, *reserved}
         self._taken = {*forbidden, *users}
         self.identifiers: dict[str, str] = {}
+        self._last: dict[str, int] = {}  # the number that a stem had last
         for name in users:
             found = name
             while found in forbidden or (found != name and found in self._taken):
@@ -42,8 +43,9 @@ class Naming:
 
     def numbered(self, stem: str) -> str:
         """An identifier that nobody has: stem1, stem2, ..."""
-        number = 1
+        number = self._last.get(stem, 0) + 1
         while f"{stem}{number}" in self._taken:
             number += 1
+        self._last[stem] = number
         self._taken.add(f"{stem}{number}")
         return f"{stem}{number}"

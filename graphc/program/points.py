@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,9 +44,10 @@ def point_texts(
     ones = {row: np.ones(shapes[row])[()] for row in others}
     if any(np.prod(shape) > LARGEST for shape in shapes.values()):
         return None
+    distinct = {id(program): program for program in programs}.values()
     for texts, values in _candidates(graph, leaves, shapes):
         given = {graph.names[row]: value for row, value in (values | ones).items()}
-        if all(_works(program, given, sizes) for program in programs):
+        if all(_works(program, given, sizes) for program in distinct):
             spelt = {row: text.replace("np.", f"{namespace}.") for row, text in texts.items()}
             along = {row: _direction(shapes[row], i) for i, row in enumerate(leaves)}
             return spelt, {row: text.replace("np.", f"{namespace}.") for row, text in along.items()}
@@ -97,13 +99,17 @@ def _works(program: Program, given: Mapping[str, Any], sizes: Mapping[str, int])
         values = evaluate(program, Numbers(sizes), given)
     except (GraphcError, ZeroDivisionError, ValueError):
         return False
-    for value in values:
-        if type(value) is Undefined:
-            return False
-        number = as_float(value) if not isinstance(value, (bool, np.bool_)) else 0.0
-        if not np.all(np.isfinite(np.asarray(number, dtype=np.float64))):
-            return False
-    return not _near_kink(program, values)
+    return all(map(_is_finite, values)) and not _near_kink(program, values)
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):  # most values of a large program
+        return math.isfinite(value)
+    if isinstance(value, (bool, np.bool_)):
+        return True
+    if type(value) is Undefined:
+        return False
+    return bool(np.all(np.isfinite(np.asarray(as_float(value), dtype=np.float64))))
 
 
 def _near_kink(program: Program, values: Sequence[Any]) -> bool:

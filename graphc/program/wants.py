@@ -14,6 +14,7 @@ from typing import Any
 from ..derive import default_wrt, origins, the_output
 from ..differentiate import adjoints, as_names, seed_row, tangents
 from ..errors import GraphcError, listing
+from ..functions import FUNCTIONS
 from ..rules import Rows
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure import LEAVES, Structure
@@ -280,25 +281,34 @@ def _jacobian(asked: Question, graph: Structure, mode: str) -> Derived:
 
 
 def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
-    """Tangents of adjoints; the matrix is symmetric, so only half of its entries are derived."""
+    """Tangents of adjoints; where the matrix is symmetric, half of its entries are derived."""
     (end, *_), sources = asked.rows(graph)
     declared = len(graph.ops)
+    halved = _is_symmetric(graph)
     slopes = adjoints(graph, {end: seed_row(graph, end, 1)}, sources)
     entries: dict[tuple[int, int], int] = {}
     for place, source in enumerate(sources):
         lead = graph.shape(source)
         seed = {source: _identity(graph, lead)}
-        found = tangents(graph, seed, slopes[: place + 1], lead)
+        found = tangents(graph, seed, slopes[: place + 1] if halved else slopes, lead)
         for other, row in enumerate(found):
-            entries[place, other] = row
-            if other != place:
-                rank = len(graph.shape(sources[other]))
-                entries[other, place] = _moved(graph, row, len(lead), rank)
+            rank = len(graph.shape(sources[other]))
+            entries[other, place] = _moved(graph, row, len(lead), rank)
+            if halved:
+                entries[place, other] = row
     count = range(len(sources))
     blocks = [[entries[i, j] for j in count] for i in count]
     if not asked.wrt_listed:
         return Derived(graph, blocks[0][0], declared)
     return Derived(graph, _matrix(asked, graph, blocks, sources), declared)
+
+
+def _is_symmetric(graph: Structure) -> bool:
+    """Whether every derivative is that of its formula: only then the order does not matter."""
+    ops = set(graph.ops)
+    own = any(FUNCTIONS[op].origin == "user" for op in ops if op in FUNCTIONS)
+    chosen = any("kink" in settings for settings in graph.attributes.values())
+    return not (graph.partials or "stop" in ops or own or chosen)
 
 
 def _jvp(asked: Question, graph: Structure, mode: str) -> Derived:
