@@ -577,7 +577,9 @@ logaddexp: Function = define(
     parameters=("a", "b"),
     domain=(REAL, REAL),
     formula=lambda a, b: log(exp(a) + exp(b)),
-    stable=lambda a, b: maximum(a, b) + log1p(exp(-abs_(a - b))),
+    stable=lambda a, b: where(  # a - b is NaN for two infinities
+        a == b, a + a.apply("log", 2), maximum(a, b) + log1p(exp(-abs_(a - b)))
+    ),
     derivative=lambda a, b, o: (sigmoid(a - b), sigmoid(b - a)),
     native={"numpy": "logaddexp"},
     latex=r"\log\left(e^{{{0}}} + e^{{{1}}}\right)",

@@ -39,8 +39,7 @@ class ArrayText:
     preamble: list[str] = field(default_factory=list)  # lines before the functions
     functions: dict[str, int] = field(default_factory=dict)  # functions to define -> operands
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
-    imports: set[str] = field(default_factory=set)  # modules besides the array library
-    kernels: dict[str, str] = field(default_factory=dict)  # their definitions, by name
+    imports: set[str] = field(default_factory=set)  # lines, besides that of the array library
     _constant: tuple[Program, list[bool]] | None = None
 
     @property
@@ -51,9 +50,11 @@ class ArrayText:
         """A call of a function of the array library."""
         if name in LACKING.get(self.backend, ()):
             return self.own(name, *texts)
-        if name.startswith("cupyx."):
-            self.imports.add(name.rpartition(".")[0])
-            return f"{name}({', '.join(texts)})", ATOM
+        place, _, last = name.rpartition(".")
+        if place.startswith("cupyx"):
+            found = self.function_name(last)
+            self.imports.add(f"from {place} import {last}" + f" as {found}" * (found != last))
+            return f"{found}({', '.join(texts)})", ATOM
         return f"{self.namespace}.{name}({', '.join(texts)})", ATOM
 
     def own(self, name: str, *texts: str) -> Piece:

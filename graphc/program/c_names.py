@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -21,10 +22,12 @@ typedef typeid typename typeof union unsigned using virtual void volatile wchar_
 # Words that a CuPy kernel uses, and words that headers may define as macros.
 TAKEN = """
 i n threadIdx blockIdx blockDim gridDim warpSize std complex imaginary noreturn unix linux i386
-errno stdin stdout stderr assert offsetof signbit isnan isinf isfinite isnormal fpclassify
+errno stdin stdout stderr math_errhandling sched_priority assert offsetof signbit isnan isinf
+isfinite isnormal fpclassify
 """
 FUNCTIONS_OF_C = {record.native["c"] for record in FUNCTIONS.values() if "c" in record.native}
 CALLED = {f"{name}{end}" for name in (*FUNCTIONS_OF_C, "pow") for end in ("", "f")}
+MACRO = re.compile(r"[A-Z0-9_]{2,}$|[A-Z]_|cuda|I$|\d")  # what headers may define
 RESERVED = frozenset({*KEYWORDS.split(), *TAKEN.split(), *CALLED})
 
 
@@ -55,9 +58,7 @@ def plain(name: str) -> str:
     while "__" in spelt:  # belongs to the compiler, as does a leading underscore
         spelt = spelt.replace("__", "_")
     spelt = spelt.strip("_") or "v"
-    if spelt[0].isdigit() or (spelt.isupper() and len(spelt) > 1) or spelt == "I":
-        return f"v_{spelt}"  # macros are written in capitals
-    return spelt
+    return f"v_{spelt}" if MACRO.match(spelt) else spelt
 
 
 def _spelt(letter: str) -> str:

@@ -173,7 +173,7 @@ def definitions(text: ArrayText) -> list[str]:
                 found[name] = body.replace("{name}", text.function_name(name))
             else:
                 found[name] = _composed(name, text.functions[name], text)
-    return [*text.kernels.values(), *list(found.values())[::-1]]
+    return list(found.values())[::-1]
 
 
 def _composed(name: str, count: int, text: ArrayText) -> str:

@@ -40,7 +40,7 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     if len(program) > MOST_OPERATIONS:
         return readable.body(one, text, naming)
     name = naming.fresh("kernel")
-    text.kernels[name] = kernel(one, computed, text.dtype, name)
+    text.preamble += kernel(one, computed, text.dtype, name).splitlines()
     names = {row: _name(one, row, text, naming) for row in distinct}
     outputs = ", ".join(names[row] for row in computed)
     arguments = ", ".join(naming.of(one.graph.names[row]) for row in one.arguments)
@@ -67,7 +67,7 @@ def kernel(one: Task, computed: list[int], dtype: str, name: str) -> str:
     names, text = CNames(), CText(dtype)
     inputs = [names.of(one.graph.names[row]) for row in one.arguments]
     stems = [one.program.names.get(row, ["result"])[0] for row in computed]
-    outputs = [names.fresh(f"{stem}_out") for stem in stems]
+    outputs = [names.fresh(f"out_{stem}") for stem in stems]
     targets = list(zip(computed, outputs, strict=True))
     lines = c_statements(one.program, targets, text, names)
     return KERNEL.format(

@@ -97,7 +97,7 @@ def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: b
     checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)
     library = "cupy as cp" if backend == "cupy" else "numpy as np"
-    imports = "".join(f"import {name}\n" for name in (library, *sorted(text.imports)))
+    imports = "".join(f"{line}\n" for line in (f"import {library}", *sorted(text.imports)))
     held = [f"{name} = {value}\n" for value, name in text.constants.items()]
     parts = [
         docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",

@@ -77,8 +77,9 @@ def _candidates(
 def _wave(shape: Any, place: int, lifted: bool) -> tuple[str, Any]:
     """An array without pattern: no two elements alike, of full rank; lifted: a stable matrix."""
     size = int(np.prod(shape))
-    text = f"np.sin(np.arange({place + 1}, {place + 1 + size})).reshape({shape})"
-    value = np.sin(np.arange(place + 1, place + 1 + size)).reshape(shape)
+    # squares: a matrix of sin(a*i + b*j) has rank 2
+    text = f"np.sin(np.arange({place + 1}, {place + 1 + size}) ** 2).reshape({shape})"
+    value = np.sin(np.arange(place + 1, place + 1 + size) ** 2).reshape(shape)
     if lifted and len(shape) == 2 and shape[0] == shape[1]:
         return f"{text} + {shape[0]} * np.eye({shape[0]})", value + shape[0] * np.eye(shape[0])
     if lifted:
