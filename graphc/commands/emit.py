@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GraphcError, visible
-from ..program.compiling import BACKENDS, DTYPES, STYLES
+from ..program.options import BACKENDS, DTYPES, STYLES
 from ..program.wants import MODES, WANTS
 from .reading import names, read_graph
 from .writing import takes_file

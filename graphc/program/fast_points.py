@@ -14,8 +14,6 @@ from .naming import Naming
 from .ufuncs import into
 from .wants import Matrix, Results
 
-CACHE = 1 << 20  # bytes that the buffers of a block may take, if that leaves blocks long enough
-SHORTEST, LONGEST = 8192, 16384  # points of a block
 VALUE, MASK = "b", "m"  # kinds of buffers
 Buffer = tuple[str, int]
 
@@ -46,7 +44,7 @@ class Blocks:
         np, local = self.np, self.local
         arguments = [self.naming.of(self.one.graph.names[row]) for row in self.one.arguments]
         opening = self._opening()
-        steps = self._steps([row for row in range(len(self.program)) if row not in self.free])
+        steps = self._steps(self.one.schedule.order)
         shapes = ", ".join(f"{name}.shape" for name in arguments)
         head = [
             f"points = {np}.broadcast_shapes({shapes})",
@@ -57,8 +55,7 @@ class Blocks:
                 f"{name} = {name} if {name}.ndim == 0 else "
                 f"{np}.broadcast_to({name}, points).reshape(-1)"
             )
-        counts = [self.pool.counts.get(kind, 0) for kind in (VALUE, MASK)]
-        length = block_length(counts[0], counts[1], self.text.dtype)
+        length = self.one.schedule.block
         head.append(f"{local['block']} = min({local['size']}, {length}) or 1")
         for names in self.results.values():
             zero = "0.0" if self.one.reduce else f"{np}.empty({local['size']}, {self.dtype})"
@@ -195,12 +192,3 @@ class Blocks:
             parts = [f'"{key}": {self._tree(r, handed, lines)}' for key, r in results.items()]
             return f"{{{', '.join(parts)}}}"
         return ", ".join(self._tree(part, handed, lines) for part in results)
-
-
-def block_length(buffers: int, masks: int, dtype: str) -> int:
-    """The points of a block: as many as keep the buffers in cache, within limits."""
-    width = buffers * (4 if dtype == "float32" else 8) + masks
-    length = LONGEST
-    while length > SHORTEST and length * width > CACHE:
-        length //= 2
-    return length

@@ -45,7 +45,7 @@ class Workspace:
                 self.free[row] = text.piece(self.program, row, [])[0]
 
     def lines(self) -> list[str]:
-        order = [row for row in range(len(self.program)) if row not in self.free]
+        order = self.one.schedule.order
         names = dict(self.free)
         steps = self._steps(order, names)
         results = Returned(self.one, self.text, names, self.naming)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..errors import GraphcError
 from ..formula import graph_text
@@ -15,8 +16,11 @@ from ..structure import LEAVES, Structure
 from .array_text import ArrayText
 from .definitions import definitions
 from .naming import Naming
+from .options import Options
 from .program import Program
+from .scheduling import Schedule, schedule
 from .selfcheck import self_check
+from .sparse import Sparse
 from .wants import Derived, Question, Results, flat, leaves, mapped
 
 LONGEST_LINE = 88
@@ -32,7 +36,17 @@ class Task:
     program: Program
     results: Results  # rows of the program
     arguments: tuple[int, ...]  # leaves of the derived graph, in the order of the call
-    reduce: str | None = None
+    options: Options
+
+    @property
+    def reduce(self) -> str | None:
+        """sum or mean over the points, or None."""
+        return self.options.reduce
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The order in which the rows run."""
+        return schedule(self.program, self.derived.declared, self.options, self.has_points)
 
     @property
     def graph(self) -> Structure:
@@ -41,7 +55,7 @@ class Task:
     @property
     def has_points(self) -> bool:
         """Whether the function maps over points: a graph of scalars."""
-        return not self.asked.graph.has_tensors
+        return not self.asked.graph.has_tensors and not isinstance(self.results, Sparse)
 
     def optional(self, row: int) -> bool:
         """Whether an argument may be left out: a tangent, which is then 0."""
@@ -56,7 +70,7 @@ def task(
     derived: Derived,
     program: Program,
     place: dict[int, int],
-    reduce: str | None = None,
+    chosen: Options,
 ) -> Task:
     """The function to be written, with its arguments in order."""
     graph = derived.graph
@@ -73,7 +87,7 @@ def task(
             known |= missing
     plain = [r for r in leaves(graph) if graph.names[r] in needed and r not in extra]
     results = mapped(derived.results, place.__getitem__)
-    return Task(asked, derived, program, results, (*plain, *extra), reduce)
+    return Task(asked, derived, program, results, (*plain, *extra), chosen)
 
 
 Body = Callable[[Task, ArrayText, Naming], list[str]]

@@ -8,10 +8,11 @@ from ..errors import GraphcError
 from ..evaluation import Evaluation
 from ..formula import formula_text
 from ..structure import Structure
-from .array_text import ArrayText
+from .array_text import ArrayText, slice_text
 from .module import Task
 from .naming import Naming
 from .program import Program
+from .sparse import Sparse
 from .statements import statements
 from .views import is_view
 from .wants import Matrix, Results
@@ -77,6 +78,8 @@ class Returned:
             return self.fresh(results)
         if isinstance(results, Matrix):
             return self.matrix(results)
+        if isinstance(results, Sparse):
+            return self.sparse(results)
         if isinstance(results, dict):
             inner = ", ".join(f'"{name}": {self.tree(part)}' for name, part in results.items())
             return f"{{{inner}}}"
@@ -149,6 +152,38 @@ class Returned:
         if self.one.program.number(row) is not None:
             return f"{np}.full({shape}, {self.names[row]}, dtype={np}.{self.text.dtype})"
         return f"{np}.reshape({self.names[row]}, {shape})"
+
+    def sparse(self, matrix: Sparse) -> str:
+        """A matrix in compressed rows: the module keeps its structure, entries are put in place."""
+        np, text = self.text.namespace, self.text
+        text.imports |= {"copy", "scipy.sparse"}
+        structure, data = self.naming.fresh("structure"), self.naming.fresh("data")
+        name = self.naming.fresh("matrix")
+        arrays = [
+            text.held(text.array(matrix.constant)),
+            text.held(f"{np}.array({matrix.indices.tolist()}, dtype={np}.int32)"),
+            text.held(f"{np}.array({matrix.pointers.tolist()}, dtype={np}.int32)"),
+        ]
+        text.preamble.append(
+            f"{structure} = scipy.sparse.csr_matrix(({', '.join(arrays)}), shape={matrix.shape})"
+        )
+        self.lines.append(f"{data} = {arrays[0]}.copy()")
+        written = matrix.constant != 0
+        for row, places, once in matrix.parts:
+            listed = tuple(places.tolist())
+            where = slice_text(listed) or text.held(f"{np}.array({list(listed)})")
+            if not once:
+                self.lines.append(f"{np}.add.at({data}, {where}, {self.names[row]})")
+            else:
+                sign = "+=" if written[places].any() else "="
+                self.lines.append(f"{data}[{where}] {sign} {self.names[row]}")
+            written[places] = True
+        self.lines += [
+            f"{name} = copy.copy({structure})",
+            f"{name}.data, {name}.indices = {data}, {structure}.indices.copy()",
+            f"{name}.indptr = {structure}.indptr.copy()",
+        ]
+        return name
 
     def _size(self, shape: tuple[int | str, ...]) -> str:
         return " * ".join(self.text.size(size) for size in shape) or "1"

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import GraphcError
 
 _numbers = count(1)
-LIBRARIES = {"numpy", "numpy.typing", "cupy", "cupyx.scipy.special"}
+LIBRARIES = {"copy", "scipy.sparse", "numpy", "numpy.typing", "cupy", "cupyx.scipy.special"}
 BUILTINS = {"range", "min", "max", "len", "list", "tuple", "zip", "print", "abs", "sum", "type"} | {
     "ValueError",
     "SystemExit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..derive import default_wrt, origins, the_output
@@ -18,6 +18,7 @@ from ..functions import FUNCTIONS
 from ..rules import Rows
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure import LEAVES, Structure
+from .sparse import Sparse, sparse_matrix
 
 MODES = ("auto", "reverse", "forward")
 
@@ -31,7 +32,7 @@ class Matrix:
     widths: tuple[Shape, ...]
 
 
-Results = Any  # a row, a Matrix, or a tuple or dict of results
+Results = Any  # a row, a Matrix, a Sparse, or a tuple or dict of results
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,11 @@ def _check_independent(graph: Structure, names: Sequence[str]) -> None:
             )
 
 
-def derived(asked: Question, mode: str) -> Derived:
+def derived(asked: Question, mode: str, sparse: bool = False) -> Derived:
     """The rows of the answer, appended to a copy of the graph."""
     graph = asked.graph.duplicate()
+    if sparse:
+        return _sparse(asked, graph)
     return WANTS[asked.want](asked, graph, mode)
 
 
@@ -338,6 +341,17 @@ def _vjp(asked: Question, graph: Structure, mode: str) -> Derived:
     return Derived(graph, pair, declared, seeds=tuple(bars))
 
 
+def _sparse(asked: Question, graph: Structure) -> Derived:
+    """A Jacobian or Hessian of which only the entries that exist are derived."""
+    if asked.want not in ("jacobian", "hessian"):
+        raise GraphcError(f"sparse=True is for want='jacobian' and 'hessian', not {asked.want!r}")
+    ends, sources = asked.rows(graph)
+    declared = len(graph.ops)
+    if asked.want == "hessian":
+        ends = adjoints(graph, {ends[0]: seed_row(graph, ends[0], 1)}, sources)
+    return Derived(graph, sparse_matrix(graph, ends, sources), declared)
+
+
 WANTS: dict[str, Callable[[Question, Structure, str], Derived]] = {
     "value": _value,
     "grad": _grad,
@@ -368,6 +382,8 @@ def flat(results: Results) -> list[int]:
             found.append(part)
         elif isinstance(part, Matrix):
             stack.extend(row for line in reversed(part.entries) for row in reversed(line))
+        elif isinstance(part, Sparse):
+            stack.extend(row for row, *_ in reversed(part.parts))
         else:
             parts = list(part.values()) if isinstance(part, dict) else list(part)
             stack.extend(reversed(parts))
@@ -381,6 +397,9 @@ def mapped(results: Results, change: Callable[[int], Any]) -> Results:
     if isinstance(results, Matrix):
         lines = tuple(tuple(change(row) for row in line) for line in results.entries)
         return Matrix(lines, results.heights, results.widths)
+    if isinstance(results, Sparse):
+        parts = tuple((change(row), places, once) for row, places, once in results.parts)
+        return replace(results, parts=parts)
     if isinstance(results, dict):
         return {name: mapped(part, change) for name, part in results.items()}
     return tuple(mapped(part, change) for part in results)

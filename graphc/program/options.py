@@ -1,0 +1,91 @@
+"""What may be asked of the compiler besides the question itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError, listing
+from .wants import MODES
+
+BACKENDS = ("numpy", "cupy")
+STYLES = ("readable", "fast")
+DTYPES = ("float32", "float64")
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a function is to be written; checked."""
+
+    backend: str = "numpy"
+    mode: str = "auto"
+    style: str = "fast"
+    dtype: str = "float64"
+    reduce: str | None = None
+    sparse: bool = False
+    every: int | None = None  # checkpoints: keep the values of every so many layers
+    budget: int | None = None  # checkpoints: bytes of intermediate values
+
+
+def options(
+    backend: str = "numpy",
+    mode: str = "auto",
+    style: str = "fast",
+    dtype: Any = "float64",
+    reduce: str | None = None,
+    sparse: bool = False,
+    checkpoint: Any = None,
+) -> Options:
+    """The options, each one known."""
+    one_of(backend, BACKENDS, "backend")
+    one_of(mode, MODES, "mode")
+    one_of(style, STYLES, "style")
+    if reduce is not None:
+        one_of(reduce, ("sum", "mean"), "reduce")
+    every, budget = _checkpoint(checkpoint)
+    if checkpoint is not None and (style != "fast" or backend != "numpy"):
+        raise GraphcError("checkpoint= is for the fast style on NumPy; leave style= and backend=")
+    if sparse and backend != "numpy":
+        raise GraphcError("sparse=True gives scipy matrices; use backend='numpy'")
+    return Options(backend, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
+
+
+def one_of(word: Any, allowed: Sequence[str], what: str) -> None:
+    if word not in allowed:
+        raise GraphcError(f"{what}={word!r} is not known; use one of {listing(allowed)}")
+
+
+def dtype_name(dtype: Any) -> str:
+    """float32 or float64; None stands for the dtype of the arguments, float64 until known."""
+    if dtype is None:
+        return "float64"
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError:
+        name = str(dtype)
+    one_of(name, DTYPES, "dtype")
+    return name
+
+
+def _checkpoint(checkpoint: Any) -> tuple[int | None, int | None]:
+    """(layers between checkpoints, bytes): one of them, or neither."""
+    if checkpoint is None:
+        return None, None
+    if isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint >= 1:
+        return checkpoint, None
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmg]?)i?b\s*", str(checkpoint).lower())
+    try:
+        size = float(match[1]) * UNITS[match[2]] if match else 0
+    except ValueError:
+        size = 0
+    if not size >= 1:
+        raise GraphcError(
+            f"checkpoint={checkpoint!r} is neither a number of layers, such as 10, nor a size, "
+            "such as '64MB'"
+        )
+    return None, int(size)

@@ -1,0 +1,134 @@
+"""Which program answers a question: the mode with fewer operations, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import GraphcError
+from . import c_text, fast_points, fast_tensors, fused, readable, rewrites
+from .array_text import ArrayText
+from .module import Body, Task, module, task
+from .naming import Naming
+from .options import Options
+from .program import Rule, lower
+from .sparse import Sparse, colours
+from .wants import TWO_WAYS, Question, derived, flat, sweeps
+
+COMPANIONS = {  # what a module's check of itself needs besides the function
+    "grad": "value",
+    "jacobian": "value",
+    "jvp": "value",
+    "vjp": "value",
+    "hessian": "grad",
+    "hvp": "grad",
+}
+ONLY = {  # wants that are derived in one way
+    "value": "none",
+    "values": "none",
+    "jvp": "forward",
+    "hvp": "forward over reverse",
+    "hessian": "forward over reverse",
+}
+FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations counted
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Why a compiled function is as it is."""
+
+    mode: str
+    operations: int
+    memory: int  # bytes of intermediate values; a size that is only a name counts as 1
+    reason: str
+    recomputed: int = 0  # operations that run a second time, because of checkpoints
+    colours: int | None = None  # groups of columns that a sparse matrix has
+
+    def __str__(self) -> str:
+        parts = [f"{self.mode}: {self.operations} operations", f"{self.memory} bytes"]
+        if self.recomputed:
+            parts.append(f"{self.recomputed} operations run twice")
+        if self.colours is not None:
+            parts.append(f"{self.colours} colours")
+        return f"{', '.join(parts)}; {self.reason}"
+
+
+def planned(asked: Question, chosen: Options) -> tuple[list[Task], Plan]:
+    """The function asked for, then the one that its check needs; and the plan."""
+    if chosen.reduce and asked.graph.has_tensors:
+        raise GraphcError(
+            "reduce= sums over the points of a graph of scalars; a graph with tensors sums where "
+            "its formulas say so"
+        )
+    if chosen.reduce and chosen.sparse:
+        raise GraphcError("sparse=True takes one point; leave reduce= out")
+    first, plan = _chosen(asked, chosen)
+    tasks = [first]
+    if asked.want in COMPANIONS and chosen.style == "readable" and not chosen.sparse:
+        other = replace(asked, want=COMPANIONS[asked.want], weights=None)
+        tasks.append(_task(other, "reverse", chosen))
+    return tasks, plan
+
+
+def written(tasks: Sequence[Task], chosen: Options) -> str:
+    """The text of the module."""
+    body = readable.body if chosen.style == "readable" else fast
+    check = not isinstance(tasks[0].results, Sparse)
+    return module(tasks, body, chosen.backend, chosen.dtype, check)
+
+
+def fast(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """The fast style, of which there is one for points and one for tensors."""
+    on_device = text.backend == "cupy"
+    body: Body
+    if one.has_points:
+        body = fused.body if on_device else fast_points.body
+    else:
+        body = readable.body if on_device else fast_tensors.body
+    return body(one, text, naming)
+
+
+def _rules(asked: Question, chosen: Options) -> tuple[Mapping[str, Rule], ...]:
+    if chosen.style == "readable":
+        return rewrites.readable()
+    fuses = chosen.backend == "cupy" and not asked.graph.has_tensors
+    return c_text.passes() if fuses else rewrites.fast(chosen.backend)
+
+
+def _task(asked: Question, mode: str, chosen: Options) -> Task:
+    rows = derived(asked, mode, chosen.sparse)
+    plain = chosen.style == "readable"
+    rules = _rules(asked, chosen)
+    program, place = lower(rows.graph, flat(rows.results), rules, keep_names=plain)
+    return task(asked, rows, program, place, chosen)
+
+
+def _plan(one: Task, mode: str, reason: str) -> Plan:
+    made = one.schedule
+    found = colours(one.results) if isinstance(one.results, Sparse) else None
+    return Plan(mode, one.program.operations(), made.memory, reason, made.recomputed, found)
+
+
+def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
+    """The task in the mode asked for, or in the one with fewer operations."""
+    back, forth = sweeps(asked)
+    if chosen.sparse:
+        one = _task(asked, "forward", chosen)
+        return one, _plan(one, "forward along entries", "only entries that exist are derived")
+    if asked.want not in TWO_WAYS or asked.weights is not None:
+        one = _task(asked, "reverse", chosen)
+        return one, _plan(one, ONLY.get(asked.want, "reverse"), "the only way for this want")
+    if chosen.mode != "auto":
+        one = _task(asked, chosen.mode, chosen)
+        return one, _plan(one, chosen.mode, "as asked")
+    if max(back, forth) > FEW_SWEEPS:
+        better = "forward" if forth < back else "reverse"
+        one = _task(asked, better, chosen)
+        reason = f"{back:g} sweeps in reverse mode, {forth:g} in forward mode"
+        return one, _plan(one, better, reason)
+    tasks = {way: _task(asked, way, chosen) for way in ("reverse", "forward")}
+    counts = {way: one.program.operations() for way, one in tasks.items()}
+    better = min(counts, key=lambda way: (counts[way], way != "reverse"))
+    other = "forward" if better == "reverse" else "reverse"
+    reason = f"{other} mode would need {counts[other]} operations"
+    return tasks[better], _plan(tasks[better], better, reason)

@@ -1,0 +1,219 @@
+"""The order in which rows run, and what it costs: checkpoints trade memory for operations.
+
+Without checkpoints the order is the program's own. With them, forward rows of a segment of layers
+run again just before the backward pass needs them. Every row runs the same operation on the same
+values, so results are the same bits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import GraphcError
+from .buffers import runs
+from .options import Options
+from .program import Program
+
+CACHE = 1 << 20  # bytes that the buffers of a block may take, if that leaves blocks long enough
+NO_CACHE = 1 << 25  # with more than these bytes, blocks are too long for any cache
+SHORTEST, LONGEST = 8192, 16384  # points of a block
+BUDGETED = (
+    16384,
+    8192,
+    4096,
+    2048,
+    1024,
+    512,
+    256,
+)  # points, within a budget
+CALL = 300  # what calling an operation costs, in elements of a cheap one
+DEAR = 8  # what a transcendental function costs, in cheap operations
+CHEAP = {"add", "sub", "mul", "div", "neg", "square", "abs", "maximum", "minimum", "where"}
+OVERHEAD = 4  # adjoints and temporaries that are alive besides the values of the layers
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Rows in the order in which they run, the points of a block, and the cost."""
+
+    order: tuple[int, ...]
+    block: int
+    memory: int  # bytes of intermediate values
+    recomputed: int = 0
+
+
+def schedule(program: Program, declared: int, chosen: Options, has_points: bool) -> Schedule:
+    """The schedule that the options ask for; rows from `declared` on are the backward pass."""
+    planner = _Planner(program, declared, 4 if chosen.dtype == "float32" else 8, has_points)
+    if chosen.every is not None:
+        return planner.made(planner.every(chosen.every))
+    if chosen.budget is not None:
+        return planner.within(chosen.budget)
+    return planner.made(planner.plain)
+
+
+def is_free(program: Program, row: int) -> bool:
+    """Whether a row is there without running: an argument, a constant, a size."""
+    return not program.operands[row]
+
+
+class _Planner:
+    def __init__(self, program: Program, declared: int, width: int, has_points: bool) -> None:
+        self.program = program
+        self.width = width
+        self.has_points = has_points
+        self.plain = [row for row in range(len(program)) if not is_free(program, row)]
+        self.forward = {row for row in self.plain if program.origin[row] < declared}
+        self.layers = _layers(program)
+        self.deepest = max((self.layers[row] for row in self.forward), default=0)
+
+    def made(self, order: Sequence[int], block: int | None = None) -> Schedule:
+        """A schedule with its cost."""
+        alive = self.alive(order)
+        if not self.has_points:
+            return Schedule(tuple(order), 0, alive, len(order) - len(self.plain))
+        length = block or block_length(alive, self.width)
+        memory = alive * length * self.width
+        return Schedule(tuple(order), length, memory, len(order) - len(self.plain))
+
+    def alive(self, order: Sequence[int]) -> int:
+        """The most that is needed at once: values of a point, or bytes of tensors."""
+        weigh: Callable[[int], int] = lambda row: 1  # noqa: E731
+        if not self.has_points:
+            weigh = self._bytes
+        found = runs(self.program, order, lambda row: is_free(self.program, row))
+        changes = [0] * (len(found) + 2)
+        for position, run in enumerate(found):
+            weight = weigh(run.row)
+            changes[position] += weight
+            changes[max(run.last, position) + 1] -= weight
+        alive = most = 0
+        for change in changes:
+            alive += change
+            most = max(most, alive)
+        return most
+
+    def _bytes(self, row: int) -> int:
+        size = self.width
+        for extent in self.program.shapes[row]:
+            size *= extent if isinstance(extent, int) else 1
+        return size if self.program.shapes[row] else 0
+
+    def every(self, spacing: int) -> list[int]:
+        """The order with the values of every so many layers kept."""
+        return self.cut(list(range(spacing, self.deepest, spacing)))
+
+    def cut(self, cuts: Sequence[int]) -> list[int]:
+        """The order with the values kept that cross from one segment of layers to a later one."""
+        program, forward = self.program, self.forward
+        segment = [bisect_left(cuts, layer) for layer in self.layers]
+        last = max((segment[row] for row in forward), default=0)
+        kept = {row for row in forward if segment[row] == last}
+        for row in forward:
+            kept.update(o for o in program.operands[row] if segment[o] < segment[row])
+        wanted: dict[int, set[int]] = {}
+        for row in self.plain:
+            if row not in forward:
+                for operand in program.operands[row]:
+                    if operand in forward and operand not in kept:
+                        wanted.setdefault(segment[operand], set()).add(operand)
+        result = [row for row in self.plain if row in forward]
+        for row in self.plain:
+            if row in forward:
+                continue
+            for operand in program.operands[row]:
+                if operand in forward and operand not in kept and segment[operand] in wanted:
+                    result += self._again(wanted.pop(segment[operand]), kept)
+            result.append(row)
+        return result
+
+    def _again(self, rows: set[int], kept: set[int]) -> list[int]:
+        """The rows to run again for these: they, and what they need, down to kept values."""
+        found, stack = set(), list(rows)
+        while stack:
+            row = stack.pop()
+            if row not in found and row not in kept and not is_free(self.program, row):
+                found.add(row)
+                stack.extend(self.program.operands[row])
+        return sorted(found)
+
+    def within(self, budget: int) -> Schedule:
+        """The schedule that fits a budget of bytes and recomputes least."""
+        if not self.has_points:
+            even = self.plain if self.alive(self.plain) <= budget else self._evenly(budget)
+            if even is None:
+                raise self._too_small(budget)
+            return self.made(even)
+        found: tuple[float, Schedule] | None = None
+        for block in BUDGETED:  # shorter blocks may cost less than running rows again
+            room = budget // (block * self.width)
+            order: list[int] | None = self.plain
+            if self.alive(self.plain) > room:
+                order = self._unevenly(room) or self._evenly(room)
+            if order is not None:
+                cost = sum(map(self._weight, order)) * (1 + CALL / block)
+                if found is None or cost < found[0]:
+                    found = cost, self.made(order, block)
+        if found is None:
+            raise self._too_small(budget)
+        return found[1]
+
+    def _weight(self, row: int) -> int:
+        return 1 if self.program.ops[row] in CHEAP else DEAR
+
+    def _too_small(self, budget: int) -> GraphcError:
+        return GraphcError(
+            f"no checkpoints make the values fit into {budget} bytes; give a larger budget"
+        )
+
+    def _unevenly(self, room: int) -> list[int] | None:
+        """Cuts that use the room which earlier checkpoints leave.
+
+        While segment j (from the front) is differentiated, j checkpoints are kept, so it may hold
+        the rest of the room. On a chain this is optimal among schedules that run each row at most
+        twice: the last segment, which does not run again, is as long as it can be.
+        """
+        spare = room - OVERHEAD
+        for count in range(1, min(self.deepest, spare)):
+            sizes = [spare - j for j in range(count + 1)]
+            if sum(sizes) < self.deepest:
+                continue
+            cuts, end = [], self.deepest
+            for size in reversed(sizes):
+                end -= size
+                if end > 0:
+                    cuts.append(end)
+            order = self.cut(sorted(cuts))
+            return order if self.alive(order) <= room else None
+        return None
+
+    def _evenly(self, room: int) -> list[int] | None:
+        """Evenly spaced cuts that fit, the fewest recomputed rows first."""
+        spacing = self.deepest // 2
+        while spacing >= 1:
+            order = self.every(spacing)
+            if self.alive(order) <= room:
+                return order
+            spacing = spacing * 3 // 4
+        return None
+
+
+def _layers(program: Program) -> list[int]:
+    """How many nodes the longest chain to each row has."""
+    layers: list[int] = []
+    for row, operands in enumerate(program.operands):
+        below = max((layers[operand] for operand in operands), default=0)
+        layers.append(below + (row in program.names and not program.is_leaf(row)))
+    return layers
+
+
+def block_length(values: int, width: int) -> int:
+    """The points of a block: as many as keep the buffers in cache, within limits."""
+    if SHORTEST * values * width > NO_CACHE:
+        return LONGEST
+    length = LONGEST
+    while length > SHORTEST and length * values * width > CACHE:
+        length //= 2
+    return length

@@ -1,0 +1,101 @@
+"""Sparse Jacobians and Hessians: the same numbers as dense ones, only where a path leads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.program.sparse import _join, colours
+
+scipy_sparse = pytest.importorskip("scipy.sparse")
+
+GRAPHS = {
+    "rosenbrock": ("input x[6]\nf = sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)", "f", "x"),
+    "stencil": ("input x[5]\nf = x[2:]*x[:-2] + sin(x[1:-1])", "f", "x"),
+    "padded": ("input x[4]\nf = exp(pad(x, ((1, 1)))[2:]) - x", "f", "x"),
+    "product": ("input A[3,4]\ninput x[4]\nf = A @ tanh(x)", "f", ["x", "A"]),
+    "broadcast": ("input A[2,3]\ninput b[3]\nf = A*b + A.T[1, 0]", "f", ["A", "b"]),
+    "reductions": ("input A[2,3]\nf = log(sum(A**2, axis=1)) + max(A, axis=1)", "f", "A"),
+    "logsumexp": ("input A[2,3]\nf = logsumexp(A, axis=1)*norm(A, axis=1)", "f", "A"),
+    "gates": ("input x[4]\nf = where(x > 0.5, log(x), x**2)", "f", "x"),
+    "scalars": ("input a b c\nu = a*b\nv = sin(b) + c", ["u", "v"], ["a", "b", "c"]),
+    "windows": ("input x[6]\nf = conv1d(x, [1, 2, 1])", "f", "x"),
+    "stopped": ("input x[3]\nf = stop(x)*x + relu(x - 0.3)", "f", "x"),
+}
+
+
+def point(graph: gc.Graph) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return {name: rng.uniform(0.2, 0.9, graph[name].shape)[()] for name in graph.input_names}
+
+
+@pytest.mark.parametrize("style", ["fast", "readable"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_jacobians_are_those_of_the_graph(name, style):
+    text, of, wrt = GRAPHS[name]
+    graph = gc.parse(text)
+    at = point(graph)
+    found = graph.compile(of, wrt, want="jacobian", sparse=True, style=style)(at)
+    assert scipy_sparse.issparse(found) and found.format == "csr"
+    dense = np.array(graph.compile(of, wrt, want="jacobian")(at), dtype=float)
+    np.testing.assert_allclose(found.toarray(), dense.reshape(found.shape), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "text", [GRAPHS["rosenbrock"][0], "input x[4]\nf = sum(sin(x[1:]*x[:-1]))"]
+)
+def test_hessians_are_those_of_the_graph(text):
+    graph = gc.parse(text)
+    at = point(graph)
+    found = graph.compile("f", "x", want="hessian", sparse=True)(at)
+    dense = graph.compile("f", "x", want="hessian")(at)
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-13, atol=1e-12)
+
+
+def test_only_entries_with_a_path_are_stored():
+    size = 50
+    graph = gc.parse(f"input x[{size}]\nf = sum((x[1:] - x[:-1]**2)**2)")
+    compiled = graph.compile("f", "x", want="hessian", sparse=True)
+    assert compiled(np.linspace(0, 1, size)).nnz == 3 * size - 2
+    assert compiled.plan.colours == 3 and "3 colours" in str(compiled.plan)
+
+
+def test_results_are_fresh():
+    graph = gc.parse("input x[3]\nf = x**2")
+    compiled = graph.compile("f", "x", want="jacobian", sparse=True)
+    first = compiled([1.0, 2.0, 3.0])
+    first.data[:] = 7
+    first.eliminate_zeros()
+    assert compiled([1.0, 2.0, 3.0]).toarray().diagonal().tolist() == [2, 4, 6]
+
+
+def test_colours_separate_columns_of_a_row():
+    graph = gc.parse("input x[4]\nf = x*sum(x)")
+    assert graph.compile("f", "x", want="jacobian", sparse=True).plan.colours == 4
+    graph = gc.parse("input x[4]\nf = x**2")
+    assert graph.compile("f", "x", want="jacobian", sparse=True).plan.colours == 1
+    assert callable(colours)
+
+
+def test_join_finds_all_pairs():
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 5, 12), rng.integers(-1, 5, 9)
+    slots, pairs = _join(one, other)
+    wanted = {(i, j) for i, a in enumerate(one) for j, b in enumerate(other) if a == b}
+    assert set(zip(slots.tolist(), pairs.tolist(), strict=True)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "word"),
+    [
+        ("input x[3]\nf = softmax(x)", {}, "softmax"),
+        ("input x[n]\nf = x**2", {}, "known sizes"),
+        ("input x[3]\nf = x**2", {"want": "vjp"}, "jacobian"),
+        ("input x[3]\nf = x**2", {"backend": "cupy"}, "scipy"),
+    ],
+)
+def test_what_is_not_sparse_is_told(text, settings, word):
+    graph = gc.parse(text)
+    with pytest.raises(gc.GraphcError, match=word):
+        graph.compile("f", "x", **{"want": "jacobian", "sparse": True, **settings})
