@@ -156,7 +156,7 @@ class Returned:
     def sparse(self, matrix: Sparse) -> str:
         """A matrix in compressed rows: the module keeps its structure, entries are put in place."""
         np, text = self.text.namespace, self.text
-        text.imports |= {"copy", "scipy.sparse"}
+        text.imports |= {"import copy", "import scipy.sparse"}
         structure, data = self.naming.fresh("structure"), self.naming.fresh("data")
         name = self.naming.fresh("matrix")
         arrays = [
