@@ -35,7 +35,8 @@ from graphc.exact import as_float
 from graphc.functions import FUNCTIONS
 from graphc.program.array_text import LACKING
 from graphc.program.c_names import RESERVED, CNames
-from graphc.program.compiling import planned
+from graphc.program.options import options
+from graphc.program.planning import planned
 from graphc.program.program import evaluate
 from graphc.program.running import load
 from graphc.program.wants import question as asked_of
@@ -352,7 +353,7 @@ def test_random_kernels_are_their_programs_bit_for_bit(seed: int):
     """The text means what the program says: the same operations on the same C library."""
     graph, function = random_kernels()[seed]
     asked = asked_of(graph, None, None, "value_and_grad")
-    (task,), _ = planned(asked, "cupy", "auto", "fast", None)
+    (task,), _ = planned(asked, options(backend="cupy"))
     at = batch_of(graph, function, seed, 20)
     found = flat(function(**at)).reshape(-1, 20)
     for number in range(20):
