@@ -5,13 +5,15 @@ So the neighbours of a point are one evaluation, and what does not depend on the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..errors import GraphcError
 from ..operations import OPERATIONS
-from ..rules import Template, rule
+from ..program.compiling import compile_graph
+from ..rules import Rows, rule
 from ..shapes import unused_letters
 from ..structure import Structure, ancestors
 
@@ -31,16 +33,17 @@ class Unbatched(GraphcError):
 
 @dataclass(frozen=True)
 class Switch:
-    """An operation with a kink: where it stands, and what is 0 or changes winners there."""
+    """An operation with a kink: where it stands, and the rows that tell its branch."""
 
-    row: int  # in the batched copy
-    declared: int  # in the declared graph
-    node: int  # in the declared graph: the node whose formula holds it
+    declared: int  # the row in the declared graph
+    node: int  # the node whose formula holds it
     op: str
-    templates: tuple[Template, ...]  # none: the winner among the elements or operands decides
+    told: tuple[int, ...]  # rows of the copy: each is 0 on a kink, or they compete
+    competing: bool = False  # the largest (or smallest) element or operand wins
+    axes: tuple[int, ...] = ()  # of the competition, if it is within one array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """The copy, the rows of its leaf and outputs, and its switches."""
 
@@ -51,6 +54,35 @@ class Batch:
     reached: tuple[bool, ...]  # whether each output depends on the leaf
     switches: tuple[Switch, ...]
     analytic: bool
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """The rows whose values are asked for."""
+        told = (row for switch in self.switches for row in switch.told)
+        return tuple(dict.fromkeys([*self.outputs, *told]))
+
+    @cached_property
+    def function(self) -> Callable[[dict[int, Any]], dict[int, Any]] | None:
+        """Emitted code for these rows: {row of a leaf: value} -> {row: value}; None: interpret."""
+        graph, names = self.graph, {row: f"leaf{row}" for row in self.leaves.values()}
+        try:
+            for row, name in names.items():
+                graph.bind(name, row)
+            asked = {}
+            for row in self.rows:
+                own = graph.operation("identity", (row,), {}) if row in graph.names else row
+                asked[row] = f"row{row}"
+                graph.bind(asked[row], own)
+            compiled = compile_graph(graph, list(asked.values()), None, "value")
+        except GraphcError:
+            return None
+
+        def run(known: dict[int, Any]) -> dict[int, Any]:
+            at = {names[row]: value for row, value in known.items()}
+            found = compiled(**{name: at[name] for name in compiled.arguments})
+            return {row: found[name] for row, name in asked.items()}
+
+        return run
 
 
 def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
@@ -81,7 +113,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
             copy.shapes[new] = full
         if here:
             wide.add(new)
-            switches.extend(_switches(op, (new, row, owner.get(row, row)), len(operands), settings))
+            switches.extend(_switches(copy, new, row, owner.get(row, row)))
     return Batch(
         copy,
         moved.get(leaf, -1),
@@ -131,13 +163,18 @@ def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
     return row
 
 
-def _switches(
-    op: str, places: tuple[int, int, int], count: int, settings: dict[str, Any]
-) -> list[Switch]:
-    """The switches of one operation."""
-    if op in ("largest", "norm") or (op in ("maximum", "minimum") and count > 2):
-        return [Switch(*places, op, ())]
-    if op in OPERATIONS or not count:
+def _switches(copy: Structure, new: int, row: int, node: int) -> list[Switch]:
+    """The switches of one operation of the copy."""
+    op, operands, settings = copy.ops[new], copy.operands[new], copy.settings(new)
+    if op == "norm":
+        return [Switch(row, node, op, (new,))]
+    if op == "largest":
+        return [Switch(row, node, op, operands, True, settings["axes"])]
+    if op in ("maximum", "minimum") and len(operands) > 2:
+        return [Switch(row, node, op, operands, True)]
+    if op in OPERATIONS or not operands:
         return []
-    templates = rule(op, count, settings).switches
-    return [Switch(*places, op, templates)] if templates else []
+    rows = Rows(copy)
+    templates = rule(op, len(operands), settings).switches
+    told = tuple(template.run(rows, [*operands, new]) for template in templates)
+    return [Switch(row, node, op, told)] if told else []

@@ -15,7 +15,9 @@ from ..structure import Structure
 from . import claims as claiming
 from . import edges as edging
 from .emitted import derivatives
+from .groups import Budget
 from .judging import METHODS, Judge
+from .many import Layout, searched
 from .neighbourhood import Neighbourhood
 from .points import Point, drawn, given, is_complete
 from .report import Report, merged
@@ -24,6 +26,9 @@ from .shrink import shrunk_graph
 from .verdicts import WRONG, Row
 
 DTYPES = ("float64", "float32")
+MOST_SINGLY = 5_000  # elements that are measured one by one
+MOST_SHOWN = 1_000  # elements of an array that a report keeps
+MANY = 200  # elements for which it pays to compile the measurement too
 
 
 def check(
@@ -39,12 +44,17 @@ def check(
     dtype: str = "float64",
     strict: bool = False,
     shrink: bool = False,
+    max_evals: int | None = None,
+    seconds: float | None = None,
+    progress: bool = False,
 ) -> Report:
     """A report on the derivatives of `of` by `wrt` (all inputs and params) at a point or points.
 
     Without `at` the values given at the declaration are used if they are complete, otherwise
     `points` (20) points are drawn from the domains of the functions. With `claimed`, somebody's
-    adjoints {node: array} are judged instead of graphc's own.
+    adjoints {node: array} are judged instead of graphc's own. Above 5 000 elements, random
+    directions are measured and the wrong elements searched for, within `max_evals` evaluations
+    and `seconds`.
     """
     start = time.perf_counter()
     _checked_options(graph, method, dtype)
@@ -52,8 +62,9 @@ def check(
     chosen, notes = _points(graph, outputs, at, points, rng)
     if claimed is not None and len(outputs) != 1:
         raise GraphcError("claimed= needs one output; say which with of=")
+    budget = Budget(max_evals, seconds, progress)
     found = [
-        _at_point(graph, outputs, wrt, point, claimed, method, dtype, number)
+        _at_point(graph, outputs, wrt, point, claimed, method, dtype, number, budget)
         for number, point in enumerate(chosen)
     ]
     report = merged([part for part, _ in found], strict)
@@ -114,6 +125,7 @@ def _at_point(
     method: str,
     dtype: str,
     number: int,
+    budget: Budget,
 ) -> tuple[Report, Neighbourhood]:
     values = {
         row: np.asarray(as_float(v)).astype(dtype).astype(float) for row, v in point.values.items()
@@ -123,6 +135,7 @@ def _at_point(
     leaves = _moving(graph, outputs, wrt) if claims is None else list(claims)
     interior = [row for row in leaves if row not in values]
     hood = Neighbourhood(graph, outputs, values, point.sizes, interior)
+    hood.emitted = sum(hood.point[leaf].size for leaf in leaves) >= MANY
     court = Court(graph, hood, float(np.finfo(dtype).eps), method)
     judge = Judge(court, _element_names(graph, hood))
     rows: list[Row] = []
@@ -131,17 +144,24 @@ def _at_point(
         derived, rows, notes = derivatives(graph, hood, leaves, dtype)
     else:
         derived = {row: claim[None, :] for row, claim in claims.items()}
-    rows += [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])]
-    for row in rows:
+    total = sum(hood.point[leaf].size for leaf in leaves)
+    if total > MOST_SINGLY and len(hood.base) == 1:
+        found, covered = _searched(judge, leaves, derived, budget)
+        rows, notes = rows + found, [*notes, covered]
+    else:
+        rows += [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])]
+    for row in rows if number else ():
         row.point = number
-    failing = any(row.verdict == WRONG for row in rows)
+    failing = WRONG in {row.verdict for row in rows}
     if claims is not None:
         edges = claiming.blamed(graph, hood, outputs[0], rows, claims) if failing else []
     else:
         nodes = upstream(graph, outputs) if failing else edging.suspects(graph, outputs)
         edges = edging.wrong_edges(graph, hood, nodes)
     shown = {
-        graph.names[row]: np.asarray(v).tolist() for row, v in values.items() if row in graph.names
+        graph.names[row]: np.asarray(value).tolist()
+        for row, value in values.items()
+        if row in graph.names and np.size(value) <= MOST_SHOWN
     }
     report = Report(
         rows,
@@ -153,6 +173,31 @@ def _at_point(
         curve=judge.curve,
     )
     return report, hood
+
+
+def _searched(
+    judge: Judge, leaves: Sequence[int], derived: Mapping[int, Any], budget: Budget
+) -> tuple[list[Row], str]:
+    """Directions and groups, where there are too many elements to take them singly."""
+    hood, graph = judge.court.hood, judge.court.graph
+    names = {graph.names[leaf]: leaf for leaf in leaves}
+
+    def value(offsets: Mapping[str, Any]) -> float:
+        return float(hood.jointly({names[n]: part for n, part in offsets.items()})[0])
+
+    def single(name: str, place: int) -> Row:
+        before = hood.evaluations
+        row = judge.single(names[name], derived[names[name]], place)
+        budget.spend(hood.evaluations - before)
+        return row
+
+    layout = Layout({name: hood.point[leaf] for name, leaf in names.items()})
+    claims = {name: derived[leaf] for name, leaf in names.items()}
+    return searched(
+        *(layout, claims, value, single, budget),
+        of=judge.names.get(0, ""),
+        epsilon=judge.court.epsilon,
+    )
 
 
 def _moving(graph: Structure, outputs: Sequence[int], wrt: Any) -> list[int]:

@@ -34,7 +34,7 @@ def derivatives(
     except Exception as error:  # what is shipped must run
         told = f"the emitted code raised {type(error).__name__}: {error}"
         name = graph.names[hood.outputs[0]]
-        row = Row(name, (), np.nan, float(hood.values()[0]), WRONG, told, name)
+        row = Row(name, (), np.nan, float(hood.base[0]), WRONG, told, name)
         return _interpreted(graph, hood, leaves), [row], []
     return found, _value_rows(graph, hood, values, dtype), []
 
@@ -96,7 +96,7 @@ def _function(graph: Structure, row: int, leaves: Sequence[int], want: str, dtyp
 def _interpreted(graph: Structure, hood: Neighbourhood, leaves: Sequence[int]) -> dict[int, Any]:
     """The same by the interpreter, for what cannot be compiled."""
     found: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
-    for output in range(len(hood.values())):
+    for output in range(len(hood.base)):
         adjoints = digits.derived(graph, hood, output, exact=False)
         for leaf in leaves:
             size = hood.point[leaf].size
@@ -114,7 +114,7 @@ def _value_rows(
 ) -> list[Row]:
     """A row for each output whose emitted value is not the value of the graph."""
     rows = []
-    expected = hood.values()
+    expected = hood.base
     place = 0
     for row, value in zip(hood.outputs, values, strict=True):
         size = int(np.prod(hood.shape(row), dtype=int))

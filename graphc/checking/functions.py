@@ -12,12 +12,13 @@ from ..errors import GraphcError
 from ..structure import Structure
 from . import blackbox
 from .arguments import Arguments, arguments, claims, derived_by_library, output
-from .groups import Budget, search
+from .groups import Budget
 from .judging import scales
+from .many import Layout, searched
 from .points import draw, scale_of
 from .report import Report, merged
 from .schemes import EPSILON, three_point
-from .verdicts import CORRECT, FAILING, NOISE, WRONG, Finding, Index, Row, worst
+from .verdicts import CORRECT, FAILING, Finding, Index, Row
 
 MOST_SINGLY = 2_000  # coordinates that are measured one by one
 
@@ -236,7 +237,7 @@ class Case:
         used = self.budget.used
         scalar = len(self.base) == 1
         if many and scalar:
-            rows = self._searched(total)
+            rows = self._searched()
         else:
             rows = [row for name in self.claims for row in self._singly(name)]
         for row in rows:
@@ -270,17 +271,11 @@ class Case:
             outputs = [place] if diagonal else list(range(len(self.base)))
             column = claim[place : place + 1] if diagonal else claim[:, place]
             found = self._judged(name, place, outputs, column)
-            for output_place, mine, verdict in zip(outputs, column, found, strict=True):
-                index = np.unravel_index(place, array.shape) if array.shape else ()
-                inside = tuple(int(i) for i in index)
+            for output_place, mine, one in zip(outputs, column, found, strict=True):
+                index = _index(place, array.shape)
                 if not diagonal and len(self.base) > 1:
-                    outer = np.unravel_index(output_place, self.shape)
-                    inside = (*(int(i) for i in outer), *inside)
-                kink = name if verdict.kink else ""
-                rows.append(
-                    Row(name, Index(inside), float(mine), float(verdict.measured), verdict.verdict,
-                        verdict.evidence, "f", kink)
-                )  # fmt: skip
+                    index = (*_index(output_place, self.shape), *index)
+                rows.append(self._row(name, index, float(mine), one))
         return rows
 
     def _scale(self, name: str, place: int) -> float:
@@ -373,69 +368,36 @@ class Case:
                     verdicts.append(None)
         return verdicts
 
-    # Many coordinates: directions and groups.
+    def _searched(self) -> list[Row]:
+        """Directions and groups, where there are too many coordinates to take them singly."""
+        layout = Layout({name: self.arrays[name] for name in self.claims})
 
-    def _searched(self, total: int) -> list[Row]:
-        names = list(self.claims)
-        ends = np.cumsum([self.arrays[name].size for name in names])
-        claimed = np.concatenate([self.claims[name].ravel() for name in names])
-        rms = [np.sqrt(np.mean(self.arrays[n] ** 2)) if self.arrays[n].size else 1.0 for n in names]
-        scale = np.concatenate(
-            [np.full(self.arrays[n].size, r or 1.0) for n, r in zip(names, rms, strict=True)]
-        )
-        if not np.isfinite(claimed).all() or not np.isfinite(self.base[0]):
-            bad = int(np.flatnonzero(~np.isfinite(claimed))[0]) if np.isfinite(self.base[0]) else 0
-            return self._singly_at(names, ends, bad)
-        rows: list[Row] = []
-
-        def value(offset: Any) -> float:
-            parts = np.split(offset, ends[:-1])
-            moved = {
-                n: self.arrays[n] + part.reshape(self.arrays[n].shape)
-                for n, part in zip(names, parts, strict=True)
-            }
+        def value(offsets: dict[str, Any]) -> float:
             self.budget.used -= 1  # the search counts itself
-            return float(self.values(moved)[0])
+            return float(self.values({n: self.arrays[n] + part for n, part in offsets.items()})[0])
 
-        def confirm(place: int) -> float | None:
-            found = self._singly_at(names, ends, place)
-            rows.extend(row for row in found if row.verdict == WRONG)
-            return found[0].measured if found[0].verdict == WRONG else None
-
-        finding = search(
-            value, claimed, scale, confirm, self.budget, self.rng, self.noise, self.measured_in
+        rows, covered = searched(
+            *(layout, self.claims, value, self._single, self.budget),
+            of="f",
+            rng=self.rng,
+            noise=self.noise,
+            epsilon=self.measured_in,
         )
-        for expected, slope, error in finding.directions:
-            good = abs(expected - slope) <= 10 * error
-            told = "a random direction over all coordinates"
-            verdict = CORRECT if good else NOISE if self.noise else WRONG
-            rows.append(Row("all", None, expected, slope, verdict, told, "f"))
-        self.notes.append(self._coverage(finding, total, worst(r.verdict for r in rows)))
+        self.notes.append(covered)
         return rows
 
-    def _coverage(self, finding: Any, total: int, verdict: str) -> str:
-        """An honest statement of what was covered."""
-        text = (
-            f"{total} coordinates were judged together along {len(finding.directions)} random "
-            f"directions; {len(finding.wrong)} wrong ones were found by halving, with "
-            f"{self.budget.used} evaluations instead of {2 * total}"
-        )
-        if finding.complete:
-            return f"{text}; a single error above {finding.smallest:.0e} would have been seen"
-        return f"{text}; the search is not complete: more may be wrong"
-
-    def _singly_at(self, names: list[str], ends: Any, place: int) -> list[Row]:
-        which = int(np.searchsorted(ends, place, side="right"))
-        name = names[which]
-        inner = place - int(ends[which - 1] if which else 0)
-        column = self.claims[name][:, inner]
-        verdict = self._judged(name, inner, [0], column)[0]
+    def _single(self, name: str, place: int) -> Row:
+        """The row of one coordinate of a function with one value."""
         array = self.arrays[name]
-        index = tuple(int(i) for i in np.unravel_index(inner, array.shape)) if array.shape else ()
-        return [
-            Row(name, Index(index), float(column[0]), float(verdict.measured), verdict.verdict,
-                verdict.evidence, "f", name if verdict.kink else "")
-        ]  # fmt: skip
+        column = self.claims[name][:, place]
+        found = self._judged(name, place, [0], column)[0]
+        return self._row(name, _index(place, array.shape), float(column[0]), found)
+
+    def _row(self, name: str, index: tuple[int, ...], mine: float, found: Finding) -> Row:
+        return Row(
+            *(name, Index(index), mine, float(found.measured), found.verdict, found.evidence),
+            *("f", name if found.kink else ""),
+        )
 
     def _curve(self, row: Row) -> list[tuple[float, float]]:
         """[(step, error)] of central differences for one derivative."""
@@ -452,6 +414,10 @@ class Case:
             for h, s in zip(steps, slopes, strict=True)
             if np.isfinite(s)
         ]
+
+
+def _index(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(place, shape)) if shape else ()
 
 
 def _spread(first: Mapping[str, Any], again: Mapping[str, Any]) -> float:

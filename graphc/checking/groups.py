@@ -48,11 +48,26 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Direction:
+    """The slope along one direction, claimed and measured."""
+
+    direction: Any
+    claimed: float
+    measured: float
+    error: float
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether both agree."""
+        return abs(self.claimed - self.measured) <= 10 * self.error
+
+
+@dataclass(frozen=True)
 class Finding:
     """The outcome of a search."""
 
     wrong: list[int]
-    directions: list[tuple[float, float, float]]  # (claimed, measured, error), the last round's
+    directions: list[Direction]  # of the last round
     complete: bool
     smallest: float  # the error of a single coordinate that would have been seen
 
@@ -79,7 +94,7 @@ def search(
     base = value(np.zeros_like(gradient))
     budget.spend(1)
     floor = max(noise, epsilon * abs(base))
-    measured: list[tuple[float, float, float]] = []
+    measured: list[Direction] = []
     smallest = np.inf
 
     def residual(direction: Any, step: float) -> tuple[float, float, float, float]:
@@ -101,7 +116,7 @@ def search(
                     break
                 step /= 8
                 off, error, expected, slope = residual(direction, step)
-            measured.append((expected, slope, error))
+            measured.append(Direction(direction, expected, slope, error))
             smallest = min(smallest, 10 * error / float(np.median(scale)))
             if not abs(off) <= 10 * error:
                 suspect = (off, error, direction, step)
@@ -117,7 +132,7 @@ def search(
             gradient[place] = slope
             wrong.append(place)
         budget.tell(f"{len(wrong)} wrong coordinates so far")
-    clean = all(abs(e - s) <= 10 * error for e, s, error in measured)
+    clean = all(direction.is_clean for direction in measured)
     return Finding(sorted(wrong), measured, clean and not budget.spent, smallest)
 
 

@@ -48,9 +48,9 @@ class Judge:
             return []
         scale = scales(x)
         with np.errstate(all="ignore"):
-            moves = np.abs(np.where(np.isfinite(derived), derived, 0.0)) * scale
+            moves = np.nan_to_num(np.abs(derived) * scale, posinf=0.0)
             # an element that moves the output little is rounded like the one that moves it most
-            noise = FUZZ * self.court.epsilon * moves.max(axis=1, keepdims=True) / scale
+            noise = moves.max(axis=1, keepdims=True) * (FUZZ * self.court.epsilon / scale)
         chunk = max(1, LARGEST_BATCH // (2 * x.size))
         rows: list[Row] = []
         for start in range(0, x.size, chunk):
@@ -59,7 +59,16 @@ class Judge:
             rows.extend(self._rows(part))
         return rows
 
+    def single(self, leaf: int, derived: Any, place: int) -> Row:
+        """The row of one element of a leaf."""
+        x = self.court.hood.point[leaf].ravel()
+        places = np.array([place])
+        scale = scales(x)[places]
+        noise = FUZZ * self.court.epsilon * np.abs(derived[:, places])
+        return self._rows(Part(leaf, x, places, scale, derived[:, places], noise))[0]
+
     def _rows(self, part: Part) -> list[Row]:
+        """The rows of some elements."""
         measured, settled, told = self._quick(part)
         graph, shape = self.court.graph, self.court.hood.point[part.leaf].shape
         name = graph.names[part.leaf]
@@ -70,6 +79,14 @@ class Judge:
         for output, claims in enumerate(part.claimed.tolist()):
             of, good = self.names.get(output, ""), settled[output].tolist()
             values = measured[output].tolist()
+            if all(good):
+                rows.extend(
+                    [
+                        Row(name, index, derived, value, CORRECT, told, of)
+                        for index, derived, value in zip(indices, claims, values, strict=True)
+                    ]
+                )
+                continue
             for k, derived in enumerate(claims):
                 if good[k]:
                     rows.append(Row(name, indices[k], derived, values[k], CORRECT, told, of))
@@ -97,9 +114,7 @@ class Judge:
         doubtful, told = finite & (method == "complex"), AGREE["central"]
         if method in ("auto", "central"):
             measured, settled, doubtful = self._central(part, finite, slack)
-        batch = court.hood.batch(part.leaf)
-        analytic = batch is not None and batch.analytic
-        if analytic and method in ("auto", "complex") and doubtful.any():
+        if method in ("auto", "complex") and doubtful.any() and court.hood.is_analytic(part.leaf):
             exact = self._complex(part)
             with np.errstate(all="ignore"):
                 more = doubtful & (np.abs(part.claimed - exact) <= slack)
@@ -117,9 +132,11 @@ class Judge:
         court, count = self.court, len(part.places)
         here = part.x[part.places]
         step = (here + SHORT_STEP * part.scale) - here  # what is really added
-        neighbours = np.tile(part.x, (2 * count + 1, 1))
-        moved = np.repeat(part.places, 2)
-        neighbours[np.arange(2 * count), moved] += (step[:, None] * [-1.0, 1.0]).ravel()
+        neighbours = np.empty((2 * count + 1, part.x.size))
+        neighbours[:] = part.x
+        rows = np.arange(count)
+        neighbours[2 * rows, part.places] -= step
+        neighbours[2 * rows + 1, part.places] += step
         shape = court.hood.point[part.leaf].shape
         sample = court.hood.sample(part.leaf, neighbours.reshape(-1, *shape))
         values = sample.values[:-1].T.reshape(len(part.claimed), count, 2)
@@ -168,7 +185,9 @@ class Judge:
 
 def scales(x: Any) -> Any:
     """The size of each element, at least what is usual for its array; 1 where all are 0."""
-    largest = float(np.abs(x).max(initial=0.0)) or 1.0
-    usual = float(np.sqrt(np.mean((x / largest) ** 2))) * largest if x.size else 1.0
-    found = np.maximum(np.abs(x), usual)
-    return np.where(found == 0, 1.0, found)
+    sizes = np.abs(x)
+    largest = float(sizes.max(initial=0.0))
+    if largest == 0 or not np.isfinite(largest):
+        return np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
+    part = sizes / largest  # squares of 1e200 overflow
+    return np.maximum(sizes, largest * float(np.sqrt(part @ part / x.size)))

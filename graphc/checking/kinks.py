@@ -60,11 +60,16 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
     """For each pair of neighbours, whether a switch would change within so many of its steps."""
     found = np.zeros(len(reach), dtype=bool)
     for branch in branches:
-        here = branch.margin[-1]
+        margin, here = branch.margin, branch.margin[-1]
+        farthest = np.maximum(margin.max(axis=0) - here, here - margin.min(axis=0))
+        if not branch.switch.competing:  # few elements come near: the rest needs no closer look
+            close = np.flatnonzero(~(farthest * reach.max(initial=0.0) < np.abs(here)))
+            margin, here, farthest = margin[:, close], here[close], farthest[close]
         with np.errstate(all="ignore"):
-            moved = np.abs(branch.margin[:-1] - here)
+            moved = np.abs(margin[:-1] - here)
             near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
-        near |= branch.taken[:-1] != branch.taken[-1]
+        if branch.switch.competing:
+            near |= branch.taken[:-1] != branch.taken[-1]
         found |= near.any(axis=1).reshape(len(reach), 2).any(axis=1)
     return found
 

@@ -5,6 +5,7 @@ This is the one place where the checker evaluates graphs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +24,18 @@ LARGEST_BATCH = 1 << 21  # elements of the perturbed leaf that are held at once
 _BATCHES: WeakKeyDictionary[Structure, dict[Any, Batch | None]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Branch:
-    """What one switch did at each neighbour: its branch, and how far it is from changing it."""
+    """What one switch did at each neighbour: how far it is from its kink, and its branch."""
 
     switch: Switch
-    taken: Any  # (neighbours, elements): a sign, or the place of a winner
     margin: Any  # (neighbours, elements): 0 on the kink
+    winners: Any = None  # (neighbours, elements): the place of each, where elements compete
+
+    @cached_property
+    def taken(self) -> Any:
+        """(neighbours, elements): a sign, or the place of a winner."""
+        return np.sign(self.margin) if self.winners is None else self.winners
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Neighbourhood:
         self.outputs = tuple(outputs)
         self.sizes = dict(sizes)
         self.evaluations = 0
+        self.emitted = False  # whether neighbours are evaluated by emitted code
         floats = {row: as_float(value) for row, value in point.items()}
         here = Evaluation(graph, Numbers(self.sizes), dict(floats), {})
         self.fixed: dict[int, Any] = {}  # leaves, and what stands behind a stop
@@ -103,6 +110,11 @@ class Neighbourhood:
                 kept[key] = None
         return kept[key]
 
+    def is_analytic(self, leaf: int) -> bool:
+        """Whether every operation after a leaf can be taken in complex numbers."""
+        batch = self.batch(leaf)
+        return batch is not None and batch.analytic
+
     def sample(self, leaf: int, neighbours: Any) -> Sample:
         """Outputs and branches where the leaf takes each of the values (count, *shape)."""
         batch = self.batch(leaf)
@@ -112,14 +124,22 @@ class Neighbourhood:
             return Sample(np.array([self._alone(leaf, value) for value in neighbours]), ())
         known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
         known[batch.leaf] = neighbours
-        evaluation = Evaluation(batch.graph, Numbers({**self.sizes, COUNT: count}), known, {})
         with np.errstate(all="ignore"):
+            found = self._values(batch, known, count)
             values = [
-                _columns(evaluation.value(row), count, wide)
+                _columns(found[row], count, wide)
                 for row, wide in zip(batch.outputs, batch.reached, strict=True)
             ]
-            branches = tuple(_branch(evaluation, s, count) for s in batch.switches)
+            branches = tuple(_branch(switch, found, count) for switch in batch.switches)
         return Sample(np.concatenate(values, axis=1), branches)
+
+    def _values(self, batch: Batch, known: dict[int, Any], count: int) -> dict[int, Any]:
+        """The values of the batch's rows: by emitted code where much is asked, or interpreted."""
+        if self.emitted and known[batch.leaf].dtype == float and batch.function is not None:
+            return batch.function(known)
+        numbers = Numbers({**self.sizes, COUNT: count})
+        evaluation = Evaluation(batch.graph, numbers, known, {})
+        return {row: evaluation.value(row) for row in batch.rows}
 
     def _alone(self, leaf: int, value: Any) -> Any:
         """The outputs at one neighbour."""
@@ -129,7 +149,8 @@ class Neighbourhood:
             found = [np.ravel(as_float(evaluation.value(row))) for row in self.outputs]
         return np.concatenate(found)
 
-    def values(self) -> Any:
+    @cached_property
+    def base(self) -> Any:
         """The outputs at the point itself, flat."""
         return self._alone(-1, None)
 
@@ -167,6 +188,10 @@ class Neighbourhood:
     def cost(self) -> int:
         """A bound on the scalar operations of one evaluation in 50 digits."""
         graph, total = self.graph, 0
+        kept = _COSTS.setdefault(graph, {})
+        key = (self.outputs, len(graph.ops), *self.sizes.items())
+        if key in kept:
+            return kept[key]
         for row in needed_rows(graph, self.outputs):
             sizes: dict[str, Any] = {}
             if graph.ops[row] == "contract":
@@ -177,9 +202,11 @@ class Neighbourhood:
             else:
                 shape = graph.shape(row)
             total += int(np.prod([self.sizes.get(s, s) for s in shape], dtype=float))
+        kept[key] = total
         return total
 
 
+_COSTS: WeakKeyDictionary[Structure, dict[Any, int]] = WeakKeyDictionary()
 _NEEDED: WeakKeyDictionary[Structure, dict[Any, list[int]]] = WeakKeyDictionary()
 
 
@@ -205,28 +232,21 @@ def _columns(value: Any, count: int, wide: bool) -> Any:
     return np.broadcast_to(array.reshape(1, -1), (count, array.size))
 
 
-def _branch(evaluation: Evaluation, switch: Switch, count: int) -> Branch:
+def _branch(switch: Switch, found: dict[int, Any], count: int) -> Branch:
     """What a switch did at each neighbour."""
-    graph = evaluation.graph
-    arguments = [evaluation.value(operand) for operand in graph.operands[switch.row]]
-    own = evaluation.value(switch.row)
-    if switch.templates:
-        runs = [
-            template.run(evaluation.algebra, [*arguments, own]) for template in switch.templates
-        ]
-        margin = np.concatenate([_columns(run, count, True) for run in runs], axis=1)
-        return Branch(switch, np.sign(margin), margin)
-    if switch.op == "norm":
-        margin = _columns(own, count, True)
-        return Branch(switch, np.sign(margin), margin)
-    if switch.op == "largest":
-        axes = graph.settings(switch.row)["axes"]
-        slices = np.moveaxis(arguments[0], axes, range(-len(axes), 0))
-        slices = slices.reshape(count, -1, int(np.prod(slices.shape[slices.ndim - len(axes) :])))
+    told = [np.asarray(found[row]) for row in switch.told]
+    if not switch.competing:
+        parts = [_columns(value, count, True) for value in told]
+        margin = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return Branch(switch, margin)
+    if switch.axes:
+        slices = np.moveaxis(told[0], switch.axes, range(-len(switch.axes), 0))
+        width = math.prod(slices.shape[slices.ndim - len(switch.axes) :])
+        slices = slices.reshape(count, -1, width)
     else:
         sign = 1 if switch.op == "maximum" else -1
-        parts = np.broadcast_arrays(*(sign * np.asarray(argument) for argument in arguments))
+        parts = list(np.broadcast_arrays(*(sign * value for value in told)))
         slices = np.stack([_columns(part, count, True) for part in parts], axis=-1)
     ordered = np.sort(slices, axis=-1)
     margin = ordered[..., -1] - ordered[..., -2] if slices.shape[-1] > 1 else ordered[..., -1]
-    return Branch(switch, slices.argmax(axis=-1), margin)
+    return Branch(switch, margin, slices.argmax(axis=-1))
