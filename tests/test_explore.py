@@ -181,9 +181,24 @@ def test_a_point_without_a_value_recovers(opened):
     tab = opened(graph)
     tab.fill("[data-input=x]", "-1")
     assert tab.get_attribute("[data-node=y]", "data-value") == "NaN"
+    assert tab.get_attribute("[data-node=x]", "data-adjoint") == "NaN"
     assert "undefined" in tab.text_content("[data-node=y]")
     tab.fill("[data-input=x]", "3")
     same(read(tab, "value"), graph.values({"x": 3.0}))
+
+
+def test_a_kink_is_told(opened):
+    tab = opened("xor")
+    assert "on a kink: h2;" in tab.inner_text("#kinks")
+    tab.hover("[data-node=h2]")
+    assert "on a kink" in tab.inner_text("#detail")
+    tab.fill("[data-input=x2]", "0.25")
+    assert tab.inner_text("#kinks") == ""
+    graph = gc.parse(
+        "input x[3] = [1, 0, -1]\nh = relu(x)\ny = where(sum(h) > 1, 2, 3)\nz = y + sum(h)"
+    )
+    tab = opened(graph)
+    assert "on a kink: h, y;" in tab.inner_text("#kinks")
 
 
 # Steps.

@@ -26,8 +26,9 @@ from .scene import colours, escaped, scene
 from .script import program_text
 from .start import Start, start
 
-SCRIPTS = ("numbers.js", "sweeps.js", "steps.js", "page.js")
+SCRIPTS = ("numbers.js", "sweeps.js", "steps.js", "showing.js", "page.js")
 MOST_FIELDS = 64  # elements of a tensor that has a field for each of them
+VECTOR_COLUMNS = 5
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; "
     "base-uri 'none'; form-action 'none'"
@@ -92,7 +93,8 @@ def page(
             for word in MODES
         ),
         drawing=scene(graph, ends, _attributes(graph, point, data)),
-        fields="\n".join(_field(number, given) for number, given in enumerate(data["given"])),
+        fields="\n".join(_field(number, given) for number, given in enumerate(data["given"]))
+        or "<p>This graph has none.</p>",
         # a data block ends at the first </script>, so no < may stand in it
         model=json.dumps(data, ensure_ascii=True).replace("<", "\\u003c"),
         script=script,
@@ -159,7 +161,7 @@ def _field(number: int, given: Mapping[str, Any]) -> str:
         f'value="{_typed(given["value"][element])}">'
         for element, place in enumerate(_places(given["shape"]))
     )
-    columns = given["shape"][-1]
+    columns = given["shape"][-1] if len(given["shape"]) > 1 else min(count, VECTOR_COLUMNS)
     return (
         f'<fieldset class="tensor"><legend>{label} {size}</legend>'
         f'<div class="grid" data-columns="{columns}">{cells}</div></fieldset>'

@@ -13,8 +13,8 @@ from ..draw.drawing import Plan
 from ..draw.outline import every_node
 from ..draw.quantities import Quantities, Quantity, quantities
 from ..draw.render import SECONDS, rendered
-from ..draw.svg import cleaned, tag, text_of
-from ..draw.themes import THEMES, Theme, theme_named
+from ..draw.svg import SPACE, cleaned, tag, text_of
+from ..draw.themes import FONT, THEMES, Theme, theme_named
 from ..evaluation import Edge
 from ..structure import Structure
 
@@ -115,6 +115,8 @@ def _named_colours(root: Any, theme: Theme) -> None:
     for element in root.iter():
         words = (element.get("class") or "").split()
         if element.tag == tag("text"):
+            for name in ("font-family", SPACE):  # the same everywhere: the style sheet says it
+                element.attrib.pop(name, None)
             words.append(f"ink-{inks.get(element.attrib.pop('fill', ''), 'ink')}")
         elif element.tag in map(tag, SHAPES) and "near" not in words:
             fill, stroke = element.attrib.pop("fill", "none"), element.attrib.pop("stroke", "none")
@@ -128,7 +130,7 @@ def _named_colours(root: Any, theme: Theme) -> None:
 
 def colours() -> str:
     """The themes as style sheet: light, dark where that is preferred, and print."""
-    return "\n".join(
+    return f"svg text {{ font-family: {FONT}; white-space: pre; }}\n" + "\n".join(
         f"{at} {{ :root {{ {' '.join(_variables(THEMES[theme]))} }} }}"
         for at, theme in (
             ("@media screen", "light"),

@@ -2,8 +2,9 @@
 
 `program.values(given)` lists the value of each node, `program.locals(v, given)` the local
 derivative of each edge (null where it is no number), `program.gates(v, given)` whether anything
-passes it. `program.pull[node](v, g, given)` takes an adjoint back over the edges into a tensor
-node, `program.push[edge](v, t, given)` a tangent forward over one edge.
+passes it, `program.switches(v, given)` what is 0 where the nodes `program.kinked` sit on a kink.
+`program.pull[node](v, g, given)` takes an adjoint back over the edges into a tensor node,
+`program.push[edge](v, t, given)` a tangent forward over one edge.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ def program_text(graph: Structure, given: Sequence[str], sizes: Mapping[str, int
         per_edge(own.local, "locals(v, given)", "null"),
         per_edge(own.gate, "gates(v, given)", "1"),
     ]
+    switches = function("switches(v, given)", own.graph, [row for _, row in own.switches], held, "")
+    kinked = [nodes.index(node) for node, _ in own.switches]
+    parts += [switches, f"kinked: {kinked}"]
     pulls = [
         function(
             f"{place}(v, g, given)",

@@ -6,11 +6,14 @@ pushes a tangent forward. From these, every mode is one sweep, whatever is deriv
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..differentiate import rows_evaluation
 from ..evaluation import Edge, Evaluation
+from ..functions import FUNCTIONS
 from ..paths import sweep
+from ..rules import rule
 from ..shapes import Shape
 from ..structure import Structure
 
@@ -28,6 +31,7 @@ class Edges:
     push: dict[Edge, int] = field(default_factory=dict)
     adjoint: dict[int, str] = field(default_factory=dict)  # node -> the leaf that is pulled
     tangent: dict[Edge, str] = field(default_factory=dict)  # edge -> the leaf that is pushed
+    switches: list[tuple[int, int]] = field(default_factory=list)  # (node, row that is 0 on a kink)
 
 
 def edges(graph: Structure) -> Edges:
@@ -40,6 +44,7 @@ def edges(graph: Structure) -> Edges:
             _tensor(found, evaluation, node)
         else:
             _scalar(found, evaluation, node)
+        found.switches.extend((node, row) for row in _switches(evaluation, node))
     for row in graph.nodes():
         copy.ops[row], copy.operands[row] = "input", ()
     for row, op in enumerate(copy.ops):
@@ -86,6 +91,16 @@ def _gates(evaluation: Evaluation, node: int) -> dict[Edge, int]:
     return {
         (node, edge): arrived[source] for edge, source in enumerate(sources) if source in arrived
     }
+
+
+def _switches(evaluation: Evaluation, node: int) -> Iterator[int]:
+    """The rows that are 0 where a function of the node's formula has a kink."""
+    graph = evaluation.graph
+    for row in graph.formula(node).rows:
+        op, operands = graph.ops[row], graph.operands[row]
+        if op in FUNCTIONS and operands:
+            for switch in rule(op, len(operands), graph.settings(row)).switches:
+                yield switch.run(evaluation.algebra, [*operands, row])
 
 
 def _tensor(found: Edges, evaluation: Evaluation, node: int) -> None:

@@ -35,8 +35,16 @@ class Point {
   constructor(given) {
     this.given = given;
     this.values = program.values(given);
-    this.locals = program.locals(this.values, given);
+    // where there is no value, there is no derivative
+    this.locals = program
+      .locals(this.values, given)
+      .map((z, edge) => (z !== null && Number.isNaN(this.values[edges[edge].target]) ? NaN : z));
     this.gates = program.gates(this.values, given);
+    this.kinks = new Set();
+    program.switches(this.values, given).forEach((x, place) => {
+      const zero = typeof x === "number" ? x === 0 : x.includes(0);
+      if (zero) this.kinks.add(program.kinked[place]);
+    });
   }
 
   // What an adjoint of a node brings to the source of each edge into it.
