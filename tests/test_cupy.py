@@ -420,6 +420,22 @@ def test_results_share_no_memory():
 
 
 @needs_compiler
+def test_functions_of_a_user(own_functions):
+    """By their formula, or by their own code in C, whatever stands in it."""
+    gc.declare("swish", lambda x: x * gc.sigmoid(x))
+    gc.declare("cube", lambda x: x**3, code={"numpy": "np.power({x}, 3)"})
+    own = {"c": '{x} * {x} * {x} /* "own" \\ """ */'}
+    gc.declare("power_3", lambda x: x**3, code=own)
+    graph = gc.parse("input x\ny = 2*swish(x) + cube(x) - 1/power_3(x + 2)")
+    text = fused(graph, GRADIENT)
+    assert "/*" in text
+    x = np.linspace(-1, 1, 5)
+    with standing_in():
+        found = load(text, "value_and_grad")(x)
+    np.testing.assert_allclose(flat(found), flat(graph.compile("y")(x)), rtol=1e-14)
+
+
+@needs_compiler
 def test_compile_runs_on_the_device():
     x = np.linspace(-1, 1, 5)
     with standing_in():
