@@ -116,7 +116,8 @@ class Numbers:
             return _gate(args[0], args[1], op == "taken")
         if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
             if all(is_exact(arg) or getattr(arg, "dtype", None) == BOOLEAN for arg in args):
-                return elements(lambda xs: self.apply(op, xs, settings), args)
+                exact = [a.astype(object) if type(a) is np.ndarray else a for a in args]
+                return elements(lambda xs: self.apply(op, xs, settings), exact)
             args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)
         if rank == FLOAT:

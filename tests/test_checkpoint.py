@@ -74,8 +74,8 @@ def test_networks_keep_their_bits():
 def test_a_chain_keeps_one_value_in_ten_and_one_segment():
     graph = gc.parse("input x\nh0 = x\nfor t in 1..100:\n    h[t] = tanh(h[t-1])\n")
     compiled = graph.compile("h100", "x", mode="reverse", checkpoint=10)
-    program = compiled._tasks[0].program
-    found = schedule(program, compiled._tasks[0].derived.declared, Options(every=10), True)
+    program = compiled._task.program
+    found = schedule(program, compiled._task.derived.declared, Options(every=10), True)
     assert found.recomputed == 81  # nine segments of nine values; the last one never ran off
     assert found.memory // (found.block * 8) <= 10 + 10 + 4
 

@@ -353,7 +353,7 @@ def test_random_kernels_are_their_programs_bit_for_bit(seed: int):
     """The text means what the program says: the same operations on the same C library."""
     graph, function = random_kernels()[seed]
     asked = asked_of(graph, None, None, "value_and_grad")
-    (task,), _ = planned(asked, options(backend="cupy"))
+    task, _ = planned(asked, options(backend="cupy"))
     at = batch_of(graph, function, seed, 20)
     found = flat(function(**at)).reshape(-1, 20)
     for number in range(20):

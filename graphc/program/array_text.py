@@ -155,10 +155,13 @@ class ArrayText:
             return (code if record.origin == "graphc" else f"({code})"), ATOM
         native = record.native.get(self.backend, record.native.get("numpy"))
         if native is None:
-            return self.own(op, *texts)
-        found: Piece = (texts[0], ATOM) if len(texts) > 1 else self.call(native, texts[0])
-        for text in texts[1:]:
-            found = self.call(native, found[0], text)
+            found = self.own(op, *texts)
+        else:
+            found = (texts[0], ATOM) if len(texts) > 1 else self.call(native, texts[0])
+            for text in texts[1:]:
+                found = self.call(native, found[0], text)
+        if self.dtype != "float64" and self.is_constant(program, row):
+            return self.call(self.dtype, found[0])  # a function of bare numbers gives float64
         return found
 
     def is_constant(self, program: Program, row: int) -> bool:

@@ -8,7 +8,7 @@ from ..structure import Structure
 from .compiled import Compiled
 from .device import require_device
 from .options import options
-from .planning import planned, written
+from .planning import companions, planned, written
 from .wants import question
 
 
@@ -23,8 +23,8 @@ def emit(
     """The text of a standalone module."""
     asked = question(graph, of, wrt, want)
     chosen = options(style=style, **settings)
-    tasks, _ = planned(asked, chosen)
-    return written(tasks, chosen)
+    one, _ = planned(asked, chosen)
+    return written([one, *companions(asked, chosen)], chosen)
 
 
 def compile_graph(
@@ -37,7 +37,7 @@ def compile_graph(
     """A function that computes what was asked, with its text and its plan."""
     asked = question(graph, of, wrt, want)
     chosen = options(**settings)
-    tasks, plan = planned(asked, chosen)
+    one, plan = planned(asked, chosen)
     if chosen.backend == "cupy":
         require_device()
-    return Compiled(tasks, plan, chosen, settings.get("dtype", "float64"))
+    return Compiled(one, plan, chosen, settings.get("dtype", "float64"))

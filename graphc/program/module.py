@@ -12,7 +12,7 @@ from functools import cached_property
 from ..errors import GraphcError
 from ..formula import graph_text
 from ..shapes import shape_text
-from ..structure import LEAVES, Structure
+from ..structure import LEAVES, Structure, ancestors
 from .array_text import ArrayText
 from .definitions import definitions
 from .naming import Naming
@@ -77,9 +77,13 @@ def task(
     needed = {
         s["name"] for op, s in zip(program.ops, program.settings, strict=True) if op in LEAVES
     }
+    if chosen.reduce is not None:  # every argument says how many points there are
+        ends = [graph.row(name) for name in asked.of]
+        needed |= {graph.names[r] for r in ancestors(graph, ends) if graph.ops[r] in LEAVES}
     sized = {size for shape in program.shapes for size in shape if isinstance(size, str)}
     extra = (*derived.seeds, *derived.tangents)
-    known = {s for r in leaves(graph) if graph.names[r] in needed for s in graph.shape(r)}
+    told = [r for r in leaves(graph) if graph.names[r] in needed and r not in derived.tangents]
+    known = {size for row in told for size in graph.shape(row)}
     for row in leaves(graph):  # an argument may be needed for a size alone
         missing = sized & set(graph.shape(row)) - known
         if missing and row not in extra:
@@ -185,9 +189,8 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     for row in one.arguments:
         name, shape = naming.of(graph.names[row]), graph.shape(row)
         if one.optional(row) and shape:
-            base = graph.names[row].rsplit("_dot", 1)[0]
-            origin = naming.of(base)
-            lines.append(f"{name} = {np}.zeros_like({origin}) if {name} is None else {name}")
+            zeros = f"{np}.zeros({text.shape(shape)})"
+            lines.append(f"{name} = {zeros} if {name} is None else {name}")
         if not shape and one.has_points:
             lines.append(f"{name} = {np}.asarray({name}, dtype={np}.{text.dtype})")
             continue

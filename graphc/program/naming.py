@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Iterable
 
 # Names that an emitted function uses itself, and that a local variable would hide.
-USED = {"copy", "scipy", "np", "cp", "points", "range", "min", "print", "__name__"}
+USED = {"copy", "scipy", "np", "cp", "points", "range", "min", "len", "print", "__name__"}
 DISTINCT_FROM = {*keyword.kwlist, *USED}
 
 

@@ -53,8 +53,8 @@ class Plan:
         return f"{', '.join(parts)}; {self.reason}"
 
 
-def planned(asked: Question, chosen: Options) -> tuple[list[Task], Plan]:
-    """The function asked for, then the one that its check needs; and the plan."""
+def planned(asked: Question, chosen: Options) -> tuple[Task, Plan]:
+    """The function asked for, and why it is as it is."""
     if chosen.reduce and asked.graph.has_tensors:
         raise GraphcError(
             "reduce= sums over the points of a graph of scalars; a graph with tensors sums where "
@@ -62,18 +62,22 @@ def planned(asked: Question, chosen: Options) -> tuple[list[Task], Plan]:
         )
     if chosen.reduce and chosen.sparse:
         raise GraphcError("sparse=True takes one point; leave reduce= out")
-    first, plan = _chosen(asked, chosen)
-    tasks = [first]
-    if asked.want in COMPANIONS and chosen.style == "readable" and not chosen.sparse:
-        other = replace(asked, want=COMPANIONS[asked.want], weights=None)
-        tasks.append(_task(other, "reverse", chosen))
-    return tasks, plan
+    return _chosen(asked, chosen)
 
 
-def written(tasks: Sequence[Task], chosen: Options) -> str:
-    """The text of the module."""
+def companions(asked: Question, chosen: Options) -> list[Task]:
+    """The function that a module's check of itself needs, if it is another one."""
+    fused_alone = chosen.backend == "cupy" and chosen.style == "fast"
+    if asked.want not in COMPANIONS or chosen.sparse or fused_alone:
+        return []
+    other = replace(asked, want=COMPANIONS[asked.want], weights=None)
+    return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
+
+
+def written(tasks: Sequence[Task], chosen: Options, check: bool = True) -> str:
+    """The text of the module: the function asked for, then its companions."""
     body = readable.body if chosen.style == "readable" else fast
-    check = not isinstance(tasks[0].results, Sparse)
+    check = check and not isinstance(tasks[0].results, Sparse)
     return module(tasks, body, chosen.backend, chosen.dtype, check)
 
 

@@ -32,7 +32,7 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     lines = ["def check():"]
     want = first.asked.want
     arguments = [row for row in plain if graph.names[row] in first.asked.wrt]
-    if not _is_comparable(first, arguments):
+    if not _is_comparable(first, companion, arguments):
         lines.append('    """Prints the result at one point."""')
         ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}
         lines += _point("at", {names[row]: at[row] for row in own} | ones)
@@ -46,11 +46,12 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     return "\n".join(lines)
 
 
-def _is_comparable(first: Task, arguments: list[int]) -> bool:
+def _is_comparable(first: Task, companion: Task, arguments: list[int]) -> bool:
     """Whether differences of the value can tell: every `wrt` is an argument, nothing is stopped."""
     graph = first.asked.graph
     return (
-        first.asked.want not in ("value", "values")
+        (first.asked.want == "value_and_grad" or companion is not first)
+        and first.asked.want not in ("value", "values")
         and len(arguments) == len(first.asked.wrt)
         and "stop" not in graph.ops
         and not graph.partials
