@@ -15,6 +15,8 @@ from graphc.show import demo
 EXAMPLES = Path(__file__).parent.parent / "examples"
 GRAPHS = sorted(EXAMPLES.glob("*.gc"))
 EXPECTED = {
+    "check_any_function.py": "20 points: wrong",
+    "check_backward_pass.py": "to blame: [('a', 'h')]",
     "chain_rule.py": "their sum is -3*sin(9/4) + 3*cos(9/4)",
     "fit_scipy.py": "omega = 2.0",
     "gradient_descent.py": "'w1': '-1/4', 'w2': '1/2', 'b': '-1/4'",

@@ -150,6 +150,7 @@ def _at_kink(
             return Finding(np.nan, NOT_FINITE, "no finite values on one side of a kink", KINK)
         sides.append(min(options))
     (left_error, left), (right_error, right) = sides
+    left, right = left + 0.0, right + 0.0  # -0 is 0
     room = slack.tolerance * max(abs(left), abs(right)) + slack.rounding
     room += 3 * (left_error + right_error)
     told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"

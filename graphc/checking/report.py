@@ -161,7 +161,10 @@ class Report:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self.counts().items())
         where = f" at {len(self.points)} points" if len(self.points) > 1 else ""
         state = "ok" if self.ok else "NOT OK"
-        return f"{state}: {len(self.rows)} derivatives{where} ({counts or 'nothing to check'})"
+        plural = "" if len(self.rows) == 1 else "s"
+        return (
+            f"{state}: {len(self.rows)} derivative{plural}{where} ({counts or 'nothing to check'})"
+        )
 
     def to_json(self) -> str:
         """The report as JSON; numbers that are not finite are text."""
