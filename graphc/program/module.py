@@ -119,7 +119,7 @@ def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: b
     held = [f"{name} = {value}\n" for value, name in text.constants.items()]
     parts = [
         docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",
-        *(["\n" + "".join(held)] if held else []),
+        *(["".join(held)] if held else []),
         *(f"\n{definition}" for definition in own),
         *(["\n" + "\n".join(text.preamble) + "\n"] if text.preamble else []),
         *(f"\n{one}" for one in functions),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..errors import GraphcError
 from ..evaluation import Evaluation
@@ -20,18 +20,41 @@ from .wants import Matrix, Results
 MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
 LONGEST_NOTE = 160
 LONGEST_RETURN = 80
+NO_NAMES: Mapping[tuple[str, int], str] = {}
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     """The statements of a function, with the rule of each adjoint as its comment."""
+    spoken = own_names(one.results, one.program)
     lines, names = statements(
-        one.program, one.rows(), text, naming, notes(one.graph), headings(one)
+        one.program, one.rows(), text, naming, notes(one.graph), headings(one), spoken.values()
     )
-    results = Returned(one, text, names, naming)
+    results = Returned(one, text, names, naming, spoken=spoken)
     returned = results.tree(one.results)
     if results.needs_points:
         lines.insert(0, points_line(one, text, naming))
     return [*lines, *results.lines, *returning(returned)]
+
+
+def own_names(results: Results, program: Program) -> dict[tuple[str, int], str]:
+    """{(key, row) of results by name: the row's name for that key, such as w_bar for w}."""
+    found: dict[tuple[str, int], str] = {}
+    stack = [results]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            stack.extend(part)
+        elif isinstance(part, dict):
+            for key, row in part.items():
+                if not isinstance(row, int):
+                    stack.append(row)
+                    continue
+                names = program.names.get(row, [])
+                wanted = (f"{key}{suffix}" for suffix in ("_bar", "_dot", "_bar_dot", ""))
+                named = next((name for name in wanted if name in names), None)
+                if named is not None:
+                    found[key, row] = named
+    return found
 
 
 def returning(text: str) -> list[str]:
@@ -62,7 +85,9 @@ class Returned:
         names: dict[int, str],
         naming: Naming,
         complete: frozenset[int] = frozenset(),
+        spoken: Mapping[tuple[str, int], str] = NO_NAMES,
     ) -> None:
+        self.spoken = spoken
         self.one = one
         self.text = text
         self.names = names
@@ -81,13 +106,18 @@ class Returned:
         if isinstance(results, Sparse):
             return self.sparse(results)
         if isinstance(results, dict):
-            inner = ", ".join(f'"{name}": {self.tree(part)}' for name, part in results.items())
-            return f"{{{inner}}}"
+            parts = [
+                f'"{name}": {self.fresh(part, name) if isinstance(part, int) else self.tree(part)}'
+                for name, part in results.items()
+            ]
+            return f"{{{', '.join(parts)}}}"
         return ", ".join(self.tree(part) for part in results)
 
-    def fresh(self, row: int) -> str:
+    def fresh(self, row: int, key: str = "") -> str:
         """A result that shares no memory with an argument or another result."""
         one, name = self.one, self.names[row]
+        if (key, row) in self.spoken:
+            name = self.naming.of(self.spoken[key, row])
         program = one.program
         if self.one.reduce:
             return self.reduced(row)

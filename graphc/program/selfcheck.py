@@ -82,7 +82,7 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
     at = "**at" if set(own) >= taken else ", ".join(f'{name}=at["{name}"]' for name in own)
     before = f"{at}, " if at else ""  # what stands before further arguments
     member = f'["{asked.of[0]}"]' if asked.of_listed else ""
-    dots = ", ".join(f'"{names[r]}": along["{names[s]}"]' for r, s in _dots(first))
+    dots = ", ".join(f'{names[r]}=along["{names[s]}"]' for r, s in _dots(first))
     slopes = f"sum({np}.sum(slopes[name] * along[name]) for name in along)"
     if any(name != argument for name, argument in pairs):
         slopes = " + ".join(f'{np}.sum(slopes["{a}"] * along["{b}"])' for a, b in pairs)
@@ -104,19 +104,19 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
             names[row]: f"[{of!r}]" if asked.of_listed else ""
             for row, of in zip(first.derived.seeds, asked.of, strict=True)
         }
-        seeds = ", ".join(f'"{bar}": {np}.ones_like(here{m})' for bar, m in members.items())
+        seeds = ", ".join(f"{bar}={np}.ones_like(here{m})" for bar, m in members.items())
         terms = " + ".join(f"{np}.sum({ahead}{m} - {behind}{m})" for m in members.values())
         lines += [
-            f"slopes = vjp({before}**{{{seeds}}})[1]",
+            f"slopes = vjp({before}{seeds})[1]",
             f"derived = {slopes}",
             f"measured = ({terms}) / {TWICE}",
         ]
     elif want == "jvp":
-        lines += [f"derived = jvp({before}**{{{dots}}})[1]{member}", measured]
+        lines += [f"derived = jvp({before}{dots})[1]{member}", measured]
     elif want == "hvp":
         key = f'["{asked.wrt[0]}"]'
         lines += [
-            f"derived = hvp({before}**{{{dots}}}){key}",
+            f"derived = hvp({before}{dots}){key}",
             f"measured = ({ahead}{key} - {behind}{key}) / {TWICE}",
         ]
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..functions import FUNCTIONS
 from ..matrix_form import ATOM, Piece
@@ -22,12 +22,13 @@ def statements(
     naming: Naming,
     notes: Mapping[str, str],
     headings: Mapping[int, str] = NO_HEADINGS,
+    spoken: Collection[str] = (),
 ) -> tuple[list[str], dict[int, str]]:
     """Lines of code, and the text by which each wanted row goes after them.
 
     A node's name is kept; a value without a name that is used once stands where it is used.
     `notes` are comments for nodes, `headings` lines before the first statement for a row of the
-    graph from theirs on.
+    graph from theirs on. A second name of a value gets a line only if it is `spoken` of later.
     """
     uses = program.uses()
     for row in wanted:
@@ -52,8 +53,9 @@ def statements(
                 lines += _assignment(names[0], pieces[row][0], program, row, notes)
                 pieces[row] = names[0], ATOM
         for number, alias in enumerate(names[1:], start=1):
-            note = notes.get(program.names[row][number], "")
-            lines += _annotated(f"{alias} = {names[0]}", note)
+            label = program.names[row][number]
+            if label in spoken:
+                lines += _annotated(f"{alias} = {names[0]}", notes.get(label, ""))
     return lines, {row: pieces[row][0] for row in wanted}
 
 
