@@ -400,3 +400,38 @@ def test_the_command_prints_json(file, capsys):
     assert cli.main(["check", file("input x y\nz = x*log(y)"), "--points", "3", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["ok"] and len(data["rows"]) == 6 and len(data["points"]) == 3
+
+
+# Second derivatives, tangents and adjoints.
+
+
+def test_hessians_are_checked():
+    graph = gc.parse("input x y\nz = sin(x*y) + x**3*y")
+    report = gc.check(graph, at={"x": 0.7, "y": -1.2}, want="hessian")
+    assert report.verdict == "correct" and len(report.rows) == 4
+    assert {row.of for row in report.rows} == {"d z / d x", "d z / d y"}
+    graph = gc.parse("input x[3]\nparam W[2,3]\nz = sum(tanh(W @ x)**2)")
+    report = gc.check(graph, points=2, want="hessian")
+    assert report.ok and len(report.rows) == 2 * 81
+
+
+def test_a_wrong_partial_spoils_the_hessian():
+    graph = gc.parse("input x = 1/2\ns = sin(x)\nd s / d x = cos(x) + x\nz = s**2")
+    report = gc.check(graph, want="hessian")
+    assert report.blame == [("x", "s")] and not report.ok
+
+
+@pytest.mark.parametrize("text", TENSORS.values(), ids=TENSORS)
+def test_tangents_and_adjoints_are_consistent(text):
+    report = gc.check(gc.parse(text), points=2, rng=2, want="jvp")
+    assert report.ok and len(report.rows) == 4, str(report)
+
+
+def test_wants_are_explained():
+    graph = gc.parse("input x = 1\ny = x**2\nz = x**3")
+    with pytest.raises(gc.GraphcError, match="want='hvp' is not known"):
+        gc.check(graph, want="hvp")
+    with pytest.raises(gc.GraphcError, match="want='hessian' needs one output"):
+        gc.check(graph, want="hessian")
+    with pytest.raises(gc.GraphcError, match="leave out want='jvp'"):
+        gc.check(graph, "y", claimed={"x": 2}, want="jvp")

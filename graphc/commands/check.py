@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from ..checking.checks import DTYPES, check
+from ..checking.checks import DTYPES, WANTS, check
 from ..checking.judging import METHODS
 from ..errors import GraphcError
 from ..show.tables import page_markdown, print_page
@@ -40,6 +40,7 @@ def register(commands: Any) -> None:
     )
     ask.add_argument("--points", type=int, metavar="N", help="draw N points from the domains")
     ask.add_argument("--rng", type=int, default=0, metavar="SEED", help="of the points drawn")
+    ask.add_argument("--want", choices=WANTS, default="grad", help="which derivatives")
     ask.add_argument("--method", choices=METHODS, default="auto", help="how to measure")
     ask.add_argument("--dtype", choices=DTYPES, default="float64", help="of the code under test")
     ask.add_argument("--strict", action="store_true", help="fail on all that is not correct")
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
         names(options.wrt) if options.wrt is not None else None,
         points=options.points,
         rng=options.rng,
+        want=options.want,
         method=options.method,
         dtype=options.dtype,
         strict=options.strict,

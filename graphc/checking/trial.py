@@ -1,0 +1,160 @@
+"""One trial: what was asked, judged at one point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..derive import upstream
+from ..exact import as_float
+from ..structure import Structure
+from . import claims as claiming
+from . import edges as edging
+from .emitted import derivatives
+from .groups import Budget
+from .judging import Judge
+from .many import Layout, searched
+from .neighbourhood import Neighbourhood
+from .points import Point
+from .report import Report
+from .second import consistency, curvature
+from .settling import Court
+from .verdicts import WRONG, Row
+
+MOST_SINGLY = 5_000  # elements that are measured one by one
+MOST_SHOWN = 1_000  # elements of an array that a report keeps
+MANY = 200  # elements for which it pays to compile the measurement too
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a check is to find out."""
+
+    graph: Structure
+    outputs: tuple[int, ...]
+    wrt: Any
+    claimed: Mapping[str, Any] | None
+    want: str
+    method: str
+    dtype: str
+    budget: Budget
+
+    @property
+    def epsilon(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+    def leaves(self) -> list[int]:
+        """The rows of `wrt`; by default every input and param that the outputs need."""
+        graph = self.graph
+        if self.wrt is None:
+            needed = upstream(graph, self.outputs)
+            return [row for row in graph.leaves() if row in needed]
+        names = [self.wrt] if isinstance(self.wrt, str) else list(self.wrt)
+        return [graph.row(name) for name in names]
+
+
+def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhood]:
+    """The report at one point."""
+    graph = asked.graph
+    values = {row: _rounded(value, asked.dtype) for row, value in point.values.items()}
+    claims = None
+    if asked.claimed is not None:
+        claims = claiming.as_arrays(graph, asked.claimed, point.sizes)
+    leaves = asked.leaves() if claims is None else list(claims)
+    interior = [row for row in leaves if row not in values]
+    hood = Neighbourhood(graph, asked.outputs, values, point.sizes, interior)
+    hood.emitted = sum(hood.point[leaf].size for leaf in leaves) >= MANY
+    judge = Judge(Court(graph, hood, asked.epsilon, asked.method), element_names(hood))
+    rows, notes = _judged(asked, judge, leaves, claims)
+    for row in rows if number else ():
+        row.point = number
+    failing = WRONG in {row.verdict for row in rows}
+    if claims is not None:
+        edges = claiming.blamed(graph, hood, asked.outputs[0], rows, claims) if failing else []
+    else:
+        suspects = edging.suspects(graph, asked.outputs)
+        edges = edging.wrong_edges(
+            graph, hood, upstream(graph, asked.outputs) if failing else suspects
+        )
+    shown = {
+        graph.names[row]: np.asarray(value).tolist()
+        for row, value in values.items()
+        if row in graph.names and np.size(value) <= MOST_SHOWN
+    }
+    report = Report(
+        rows,
+        edges,
+        [(edge.source, edge.target) for edge in edges],
+        notes,
+        points=[shown],
+        evaluations=hood.evaluations,
+        curve=judge.curve,
+    )
+    return report, hood
+
+
+def _rounded(value: Any, dtype: str) -> Any:
+    """A value as the code under test gets it."""
+    array = np.asarray(as_float(value)).astype(dtype).astype(float)
+    return array if array.shape else array[()]
+
+
+def _judged(
+    asked: Asked, judge: Judge, leaves: Sequence[int], claims: Mapping[int, Any] | None
+) -> tuple[list[Row], list[str]]:
+    """Rows and notes on what was asked for."""
+    graph, hood = asked.graph, judge.court.hood
+    if asked.want == "hessian":
+        return curvature(judge.court, leaves, asked.dtype), []
+    if asked.want == "jvp":
+        return consistency(judge.court, leaves, asked.dtype), []
+    rows: list[Row] = []
+    notes: list[str] = []
+    if claims is None:
+        derived, rows, notes = derivatives(graph, hood, leaves, asked.dtype)
+    else:
+        derived = {row: claim[None, :] for row, claim in claims.items()}
+    total = sum(hood.point[leaf].size for leaf in leaves)
+    if total > MOST_SINGLY and len(hood.base) == 1:
+        found, covered = _searched(judge, leaves, derived, asked.budget)
+        return rows + found, [*notes, covered]
+    return rows + [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])], notes
+
+
+def _searched(
+    judge: Judge, leaves: Sequence[int], derived: Mapping[int, Any], budget: Budget
+) -> tuple[list[Row], str]:
+    """Directions and groups, where there are too many elements to take them singly."""
+    hood, graph = judge.court.hood, judge.court.graph
+    names = {graph.names[leaf]: leaf for leaf in leaves}
+
+    def value(offsets: Mapping[str, Any]) -> float:
+        return float(hood.jointly({names[n]: part for n, part in offsets.items()})[0])
+
+    def single(name: str, place: int) -> Row:
+        before = hood.evaluations
+        row = judge.single(names[name], derived[names[name]], place)
+        budget.spend(hood.evaluations - before)
+        return row
+
+    layout = Layout({name: hood.point[leaf] for name, leaf in names.items()})
+    claims = {name: derived[leaf] for name, leaf in names.items()}
+    return searched(
+        *(layout, claims, value, single, budget),
+        of=judge.names.get(0, ""),
+        epsilon=judge.court.epsilon,
+    )
+
+
+def element_names(hood: Neighbourhood) -> dict[int, str]:
+    """A name for each output element."""
+    found: dict[int, str] = {}
+    for row in hood.outputs:
+        shape = hood.shape(row)
+        for place in np.ndindex(shape):
+            index = f"[{','.join(map(str, place))}]" if int(np.prod(shape)) > 1 else ""
+            found[len(found)] = hood.graph.names[row] + index
+    return found
