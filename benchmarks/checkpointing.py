@@ -12,10 +12,10 @@ from measure import Contender, Goal, compare
 import graphc as gc
 
 
-def chain(layers):
+def chain(layers, points):
     return gc.parse(
         f"""
-input x[n]
+input x[{points}]
 param w
 h[0] = x
 for k in 1..{layers}:
@@ -28,7 +28,7 @@ output L
 
 
 def graphc_run(layers, points, **settings):
-    f = chain(layers).compile(of="L", wrt=["w", "x"], want="value_and_grad", **settings)
+    f = chain(layers, points).compile(of="L", wrt=["w", "x"], want="value_and_grad", **settings)
     x = np.linspace(-2, 2, points)
 
     def run():

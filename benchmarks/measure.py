@@ -106,7 +106,7 @@ def made(contenders: list[Contender]) -> tuple[dict[str, Run], dict[str, Figure]
             start = time.perf_counter()
             runs[contender.name] = contender.make()
             setup = min(setup or 1e9, time.perf_counter() - start)
-            if setup > 1:
+            if setup > 5:
                 break
         figures[contender.name] = Figure(contender.name, setup)
     return runs, figures

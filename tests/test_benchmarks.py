@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-SCRIPTS = ("w1_ladder", "w2_random_dag", "w3_mlp", "w5_all_pairs", "w7_import")
+SCRIPTS = ("w1_ladder", "w2_random_dag", "w3_mlp", "w4_sparse", "w5_all_pairs", "w7_import")
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", [*SCRIPTS, "checkpointing"])
 def test_a_benchmark_runs(script, tmp_path):
     file = tmp_path / "figures.json"
     command = [sys.executable, str(FOLDER / f"{script}.py"), "--quick", "--seconds", "0.01"]
