@@ -227,7 +227,17 @@ def finish(results: list[dict[str, Any]], chosen: argparse.Namespace) -> None:
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as file:
             parts = [part for part in results if part]  # --only leaves some out
-            json.dump({"load": load, "clock": chosen.clock, "parts": parts}, file, indent=1)
+            report = {"command": _command(), "load": load, "clock": chosen.clock, "parts": parts}
+            json.dump(report, file, indent=1)
+
+
+def _command() -> str:
+    """The command line that is running, without the place of the JSON file."""
+    name, *words = sys.argv
+    if "--json" in words:
+        place = words.index("--json")
+        del words[place : place + 2]
+    return " ".join(["python", f"benchmarks/{os.path.basename(name)}", *words])
 
 
 # Memory: each contender in a process of its own.

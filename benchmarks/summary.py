@@ -35,6 +35,19 @@ over the peer's best time: below 1, graphc is faster. Differences below a quarte
 machine that does other things too. `pip install -e '.[bench]'` installs the peers; those that are
 missing are left out. `python benchmarks/summary.py > docs/benchmarks.md` writes this page anew.
 """
+NOTES = """
+## Where it is slow, and why
+
+- One point at a time: compiled code is made for arrays of points, and each of its operations on one
+  number costs a NumPy call. CasADi's virtual machine and hand-written scalar code do not pay that.
+- `all_pairs` evaluates the graph and its local derivatives by the interpreter that also carries exact
+  numbers; the others in W5 are handed local derivatives.
+- Set-up: every operation is derived, rewritten, printed and read back in Python.
+- NumPy written by hand runs at the speed of graphc in a process whose heap is already large, as here;
+  in a fresh process its temporaries cost page faults and it takes up to twice as long.
+- Checkpoints run the layers a second time. In a chain of tanh nearly all the time is tanh, so the
+  factor is close to 2.
+"""
 
 
 def run(script: str, chosen: argparse.Namespace, folder: Path) -> dict:
@@ -48,10 +61,10 @@ def run(script: str, chosen: argparse.Namespace, folder: Path) -> dict:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def rows(script: str, report: dict) -> list[str]:
+def rows(report: dict) -> list[str]:
     """The lines of the table that a report fills."""
     lines = []
-    command = f"`python benchmarks/{script}.py`"
+    command = f"`{report['command']}`"
     for part in report["parts"]:
         if "megabytes" in part:
             ours = f"{part['megabytes']['graphc']:.0f} MB"
@@ -79,7 +92,7 @@ def rows(script: str, report: dict) -> list[str]:
 def _goal(goal: dict) -> str:
     what = "" if goal["of"] == "best" else f"{goal['of']} "
     met = "met" if goal["ratio"] <= goal["limit"] else "**missed**"
-    return f"{what}≤ {goal['limit']:g}x {goal['peer']}: {goal['ratio']:.2g}x, {met}"
+    return f"{what}≤ {goal['limit']:g}x {goal['peer']}: {goal['ratio']:.3g}x, {met}"
 
 
 def machine() -> str:
@@ -112,13 +125,14 @@ def main() -> None:
         for script in chosen.scripts:
             report = run(script, chosen, Path(chosen.folder or scratch))
             loads.append(report["load"])
-            lines += rows(script, report)
+            lines += rows(report)
     print(INTRODUCTION)
     print(f"Measured on: {machine()}; {chosen.clock} time; load average while measuring", end=" ")
     print(f"{min(loads):.1f} to {max(loads):.1f}.\n")
     print("| workload | graphc (set-up / best) | graphc's time over the peer's | goals | command |")
     print("|---|---|---|---|---|")
     print("\n".join(lines))
+    print(NOTES, end="")
 
 
 if __name__ == "__main__":
