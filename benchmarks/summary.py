@@ -40,11 +40,11 @@ NOTES = """
 
 - One point at a time: compiled code is made for arrays of points, and each of its operations on one
   number costs a NumPy call. CasADi's virtual machine and hand-written scalar code do not pay that.
-- `all_pairs` evaluates the graph and its local derivatives by the interpreter that also carries exact
-  numbers; the others in W5 are handed local derivatives.
+- `all_pairs` evaluates the graph and its local derivatives by the interpreter that also carries
+  exact numbers; the others in W5 are handed local derivatives.
 - Set-up: every operation is derived, rewritten, printed and read back in Python.
-- NumPy written by hand runs at the speed of graphc in a process whose heap is already large, as here;
-  in a fresh process its temporaries cost page faults and it takes up to twice as long.
+- NumPy written by hand keeps up in W1 here, where other libraries have enlarged the heap before; in
+  a process of its own it took twice as long (probably the page faults of its temporaries).
 - Checkpoints run the layers a second time. In a chain of tanh nearly all the time is tanh, so the
   factor is close to 2.
 """
