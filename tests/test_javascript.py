@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import ANALYTIC, KINKED, graphs
 from test_functions import EXTREMES, PROBES, points
 
 import graphc as gc
@@ -107,6 +110,19 @@ def compare(graph: gc.Graph, found: Any, point: Any, of: Any, wrt: str) -> None:
         assert found["total"] == graph.count_paths(wrt, of)
         if found["paths"]:
             close(sum(numbers(found["paths"])), adjoints[wrt], "sum over paths")
+
+
+@settings(max_examples=4)
+@given(st.lists(graphs(ANALYTIC + KINKED), min_size=12, max_size=12))
+def test_random_graphs_in_every_mode(cases):
+    ready = []
+    for case in cases:
+        graph, at = case.graph, case.floats()
+        of, wrt = list(graph)[-1], next(iter(at))
+        ready.append((graph, of, wrt, *scripts(graph, of, wrt, at)))
+    results = run([script + SWEPT for *_, script, _ in ready])
+    for (graph, of, wrt, _, point), found in zip(ready, results, strict=True):
+        compare(graph, found, point, of, wrt)
 
 
 # The table of functions.

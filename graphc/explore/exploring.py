@@ -193,7 +193,7 @@ def _attributes(
             "data-node": shown,
             **({"data-value": _full(values[name])} if name in values else {}),
             **({"data-adjoint": _full(adjoints[name])} if name in adjoints else {}),
-            "tabindex": "0",
+            "tabindex": "-1" if number else "0",
             "role": "img",
             "aria-label": shown,
         }
@@ -203,7 +203,7 @@ def _attributes(
             "data-edge": f"{source}->{target}",
             "data-source": source,
             "data-target": target,
-            "tabindex": "0",
+            "tabindex": "-1",
             "role": "img",
             "aria-label": f"{source} to {target}",
         }

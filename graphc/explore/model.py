@@ -62,6 +62,7 @@ def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -
             size if isinstance(size, int) else point.sizes[size] for size in graph.shape(node)
         ],
         "formula": plain(declared.drawn, LONGEST) if declared else "",
+        "text": plain(declared.full, LONGEST) if declared else "",
         "parts": _parts(graph, node, declared.full, place) if declared else [],
     }
 
@@ -95,7 +96,7 @@ def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
                     "source": place[source],
                     "target": place[node],
                     "passes": passes,
-                    "local": plain(here.drawn, LONGEST) if here else "",
+                    "local": plain(here.full, LONGEST) if here else "",
                     "back": _carried(request, (node, edge), "bar") if passes else "",
                     "forth": _carried(request, (node, edge), "dot") if passes else "",
                 }

@@ -1,4 +1,5 @@
 // What a person does: points, steps, chooses, moves an input.
+const drawing = document.querySelector(".paper svg");
 let playing = null;
 
 function describe(element) {
@@ -29,7 +30,20 @@ function point(element) {
   describe(element);
 }
 
-for (const element of [...nodeElements, ...edgeElements]) {
+// One stop for the tabulator; up and down go through nodes, then edges.
+const drawn = [...nodeElements, ...edgeElements];
+function stopAt(element) {
+  for (const other of drawn) other.setAttribute("tabindex", other === element ? "0" : "-1");
+}
+drawing.addEventListener("keydown", (event) => {
+  const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const place = drawn.indexOf(document.activeElement);
+  if (!way || place < 0) return;
+  event.preventDefault();
+  drawn[(place + way + drawn.length) % drawn.length].focus();
+});
+for (const element of drawn) {
+  element.addEventListener("focus", () => stopAt(element));
   element.addEventListener("pointerenter", () => point(element));
   element.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
   element.addEventListener("focus", () => point(element));
@@ -158,7 +172,7 @@ byId("given").addEventListener("reset", () => {
 });
 
 // The size of the drawing: as wide as the page, if it can be read then.
-const drawing = document.querySelector(".paper svg"), natural = Number(drawing.getAttribute("width"));
+const natural = Number(drawing.getAttribute("width"));
 let scale = 1;
 function resize(wanted) {
   scale = Math.min(Math.max(wanted, 0.25), 4);

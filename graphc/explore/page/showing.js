@@ -190,7 +190,7 @@ function showTable(current) {
 function nodeLines(number) {
   const node = nodes[number], lines = [];
   const size = node.shape.length ? ` (${node.shape.join("×")})` : "";
-  lines.push(node.formula ? `${node.name}${size} = ${node.formula}` : `${node.name}${size}, ${node.kind}`);
+  lines.push(node.text ? `${node.name}${size} = ${node.text}` : `${node.name}${size}, ${node.kind}`);
   const tell = (name, value) => value !== null && lines.push(`${name} = ${described(value, node.shape)}`);
   tell("value", now.point.values[number]);
   if (now.point.kinks.has(number)) lines.push("on a kink: the slope taken here is a convention");
@@ -204,7 +204,7 @@ function edgeLines(number) {
   const name = `∂${nodes[target].name}/∂${nodes[source].name}`;
   if (!passes) return [`${nodes[source].name} → ${nodes[target].name}`, "no derivative passes here"];
   const z = now.point.locals[number];
-  const lines = [`${name} = ${local || back}${z === null ? "" : ` = ${full(z)}`}`];
+  const lines = [`${name} = ${local}${z === null ? "" : ` = ${full(z)}`}`];
   if (now.point.gates[number] === 0) lines.push("the other branch is taken: nothing passes");
   lines.push(`sends back ${back} to ${nodes[source].bar}`);
   return lines;
