@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,13 @@ from ..errors import GraphcError, listing
 from ..evaluation import Edge
 from ..exact import as_float
 from ..request import Request, free_symbols
-from ..shapes import shape_text
 from ..structure import Structure
+from .scene import scalar_edges
 from .start import Start
 
 MODES = ("reverse", "forward", "paths")
 NAME, LONGEST = 80, 2000  # characters that are shown
+MOST_ELEMENTS = 64  # of a tensor that can each be derived
 WORD = re.compile(r"[^\W\d]\w*(?!\w|\s*\()")
 
 
@@ -58,9 +61,7 @@ def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -
         "bar": plain(name_math(f"{name}_bar"), NAME),
         "dot": plain(name_math(f"{name}_dot"), NAME),
         "kind": KINDS[graph.kind(node)],
-        "shape": [
-            size if isinstance(size, int) else point.sizes[size] for size in graph.shape(node)
-        ],
+        "shape": _sizes(graph, node, point),
         "formula": plain(declared.drawn, LONGEST) if declared else "",
         "text": plain(declared.full, LONGEST) if declared else "",
         "parts": _parts(graph, node, declared.full, place) if declared else [],
@@ -85,11 +86,14 @@ def _parts(graph: Structure, node: int, text: str, place: Mapping[int, int]) -> 
 def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
     local = quantities(graph, None, None, show=("local",)).local
     request = Request(graph, None, "steps")
+    numbers = scalar_edges(graph)
     found = []
     for node in graph.nodes():
         inside = graph.formula(node)
         for edge, source in enumerate(inside.sources):
-            passes = inside.passes[edge]
+            # nothing is carried into a constant through the operations of tensors
+            fixed = graph.ops[source] == "const" and (node, edge) not in numbers
+            passes = inside.passes[edge] and not fixed
             here = local.get((node, edge))
             found.append(
                 {
@@ -137,39 +141,42 @@ def _given(graph: Structure, place: Mapping[int, int], point: Start) -> list[dic
 def _ends(
     graph: Structure, of: Any, point: Start
 ) -> tuple[list[tuple[str, dict[int, Any]]], dict[int, Any]]:
-    """What can be derived, with its seeds, the one to start with first; and that one's seeds."""
-    single = [node for node in graph.nodes() if all(size == 1 for size in graph.shape(node))]
-    choices = [(plain(graph.names[node]), {node: _ones(graph, node)}) for node in reversed(single)]
-    outputs = [node for node in graph.outputs() if node in single]
-    if of is None and not outputs:
-        if not single:
-            raise GraphcError(
-                "no node has one element, so there is nothing to derive; declare one such as "
-                "L = sum(h), or give seeds with of={name: array}"
-            )
-        of = graph.names[single[-1]]
-    seeds = seeds_of(graph, graph.names[outputs[0]] if of is None else of)
-    for row, seed in seeds.items():
-        if row not in single and np.ndim(seed) == 0:
-            raise GraphcError(
-                f"{graph.names[row]!r} has shape {shape_text(graph.shape(row))}, and a page "
-                "derives a node of one element; name another one, or give seeds "
-                "with of={name: array}"
-            )
+    """What can be derived, with its seeds, the one to start with first; and that one's seeds.
+
+    Nodes of one element, and the elements of outputs and of what was asked for.
+    """
+    asked = [] if of is None else list(seeds_of(graph, of))
+    outputs = graph.outputs()
+    choices: list[tuple[str, dict[int, Any]]] = []
+    for node in reversed(graph.nodes()):
+        shape = _sizes(graph, node, point)
+        name, count = plain(graph.names[node]), math.prod(shape)
+        if count == 1:
+            choices.append((name, {node: [1.0] if shape else 1.0}))
+        elif node in asked or node in outputs:
+            places = islice(np.ndindex(*shape), MOST_ELEMENTS)
+            units = np.eye(min(count, MOST_ELEMENTS), count).tolist()
+            choices += [
+                (f"{name}[{','.join(map(str, place))}]", {node: unit})
+                for place, unit in zip(places, units, strict=True)
+            ]
     if isinstance(of, Mapping):
         request = Request(graph, point.given)
         chosen = {
             row: _flat(request.seed(seed, f"the seed of {graph.names[row]!r}", graph.shape(row)))
-            for row, seed in seeds.items()
+            for row, seed in seeds_of(graph, of).items()
         }
-        label = " + ".join(f"{seed}·{graph.names[row]}" for row, seed in seeds.items())
+        label = " + ".join(f"{seed}·{name}" for name, seed in of.items())
         return [(plain(label, NAME), chosen), *choices], chosen
-    first = next(choice for choice in choices if choice[1].keys() == seeds.keys())
+    if not choices:
+        raise GraphcError("no node has an element, so there is nothing to derive")
+    wanted = asked or [row for row in outputs if math.prod(_sizes(graph, row, point)) == 1]
+    first = next((c for c in choices if [*c[1]] == (wanted or outputs)[:1]), choices[0])
     return [first, *(choice for choice in choices if choice is not first)], first[1]
 
 
-def _ones(graph: Structure, node: int) -> Any:
-    return [1.0] if graph.shape(node) else 1.0
+def _sizes(graph: Structure, node: int, point: Start) -> list[int]:
+    return [size if isinstance(size, int) else point.sizes[size] for size in graph.shape(node)]
 
 
 def _flat(value: Any) -> Any:
