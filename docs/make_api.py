@@ -32,7 +32,9 @@ def entry(title: str, thing: object) -> str:
     if inspect.isclass(thing):
         return f"**`{title}`**\n\n{inspect.getdoc(thing)}"
     signature = re.sub(r"\bself, |\bself\b", "", plain(inspect.signature(thing)))
-    return f"**`{title}{signature}`**\n\n{inspect.getdoc(thing)}"
+    # a star outside of code is a multiplication, not emphasis
+    words = re.sub(r"(`[^`]*`)|\*", lambda m: m[1] or r"\*", inspect.getdoc(thing) or "")
+    return f"**`{title}{signature}`**\n\n{words}"
 
 
 def plain(signature: inspect.Signature) -> str:
