@@ -1,4 +1,4 @@
-"""What mkdocs asks for while it builds the site: generated pages, formulas, and a check of links."""
+"""What mkdocs asks for while it builds the site: generated pages, formulas, checked links."""
 
 from __future__ import annotations
 
@@ -116,7 +116,6 @@ def on_post_build(config):
             there = there / "index.html" if there.is_dir() else there
             if not there.exists():
                 LOG.warning("%s links to %s, which does not exist", here, link)
-            elif parts.fragment and there in pages and here.parts[0] != "pages":
-                if unquote(parts.fragment) not in pages[there].anchors:
-                    LOG.warning("%s links to %s, an anchor that does not exist", here, link)
+            elif parts.fragment and unquote(parts.fragment) not in pages[there].anchors:
+                LOG.warning("%s links to %s, an anchor that does not exist", here, link)
     LOG.info("links checked: %d pages", len(pages))

@@ -1,4 +1,4 @@
-"""The API reference: signatures and docstrings of what is public, and the command line's own help."""
+"""The API reference: signatures and docstrings of what is public, and the help of commands."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from graphc.graphs import Node
 
 HEAD = """# API
 
-`import graphc as gc`. Made from signatures and docstrings when the site is built. `of` is what is derived, `wrt` what
-by, `at` the point: `None` gives symbols, `{}` the values given at the declaration. Element-wise functions stand in
-[the function table](functions.md).
+`import graphc as gc`. Made from signatures and docstrings when the site is built. `of` is what is
+derived, `wrt` what by, `at` the point: `None` gives symbols, `{}` the values given at the
+declaration. Element-wise functions stand in [the function table](functions.md).
 """
 COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo")
 DECLARING = ("graph", "parse", "load", "from_sympy", "from_edges", "from_networkx", "name", "const")
@@ -68,7 +68,7 @@ def page() -> str:
     parts = [HEAD, "## Declaring"]
     parts += [entry(f"gc.{name}", getattr(gc, name)) for name in DECLARING]
     parts += ["## Graph", inspect.getdoc(gc.Graph) or "", *public(gc.Graph)]
-    parts += ["## Node", "`g[\"h\"]`: one node of a graph, for reading.", *public(Node)]
+    parts += ["## Node", '`g["h"]`: one node of a graph, for reading.', *public(Node)]
     parts += ["## Checking, training, your own functions"]
     parts += [entry(f"gc.{name}", getattr(gc, name)) for name in USING]
     parts += [entry("gc.testing.assert_grad", gc.testing.assert_grad)]

@@ -1,4 +1,4 @@
-"""The gallery: each graph with its picture, its text and its interactive page, made from examples."""
+"""The gallery, made from examples: each graph with its picture, text and interactive page."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ GRAPHS = {
 }
 HEAD = """# Gallery
 
-Every picture and every interactive page here was made when the site was built, from the text beside it: `graphc draw FILE
--o picture.svg` and `graphc explore FILE -o page.html` do the same. Blue numbers are values and local derivatives as they
-flow forwards; the derivative of the output by each node stands at the node.
+Every picture and every interactive page was made when the site was built, from the text beside it:
+`graphc draw FILE -o picture.svg` and `graphc explore FILE -o page.html` do the same. In a picture
+the value stands at a node in black, the local derivative at an edge in blue, and the derivative of
+the output by a node in red.
 """
 
 
@@ -36,7 +37,7 @@ def anchor(name: str) -> str:
 
 def subject(text: str) -> str:
     """The first line of an example: what it shows."""
-    return text.splitlines()[0].strip("#\" ")
+    return text.splitlines()[0].strip('#" ')
 
 
 def gallery() -> dict[str, str | bytes]:
@@ -58,7 +59,7 @@ def gallery() -> dict[str, str | bytes]:
                 subject(text),
                 f"![The graph {graph.name}](gallery/{picture.name})",
                 f"```text\n{declared}\n```",
-                f"[Explore it](gallery/{page.name}) · `graphc explore examples/{file} -o page.html`",
+                f"[Explore it](gallery/{page.name}), the page of `examples/{file}`",
             ]
     made["gallery.md"] = "\n\n".join(lines) + "\n"
     return made

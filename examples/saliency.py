@@ -1,4 +1,4 @@
-"""Which inputs does a trained network look at? The derivative of its output by its input says it."""
+"""Where does a trained network look? The derivative of its output by its input says it."""
 
 import numpy as np
 
