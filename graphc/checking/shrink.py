@@ -116,7 +116,7 @@ def _test(graph: Structure, node: int, values: dict[int, Any]) -> str:
 
 def shrunk_function(function: Any, grad: Any, args: Arguments, report: Report) -> str:
     """The simplest point at which the same argument still fails, as a line to paste."""
-    from .functions import Case
+    from .case import Case
     from .groups import Budget
 
     first = next(row for row in report.worst_rows() if row.verdict == WRONG or not report.ok)
