@@ -73,8 +73,8 @@ run = gc.descend(mlp, data={"X": X, "y": y}, params=start, method="adam", lr=0.1
 print(run.message)
 mlp
 %% prose
-`g.draw("neuron.svg", at={})` writes the picture with its numbers, `g.explore("neuron.html", at={})` an
-interactive page. The tutorial in `docs/` goes on from here.
+`g.draw("neuron.svg", at={})` writes the picture with its numbers,
+`g.explore("neuron.html", at={})` an interactive page. The tutorial in `docs/` goes on from here.
 '''
 
 
