@@ -21,7 +21,7 @@ param b = -1/4
 a = w*x + b
 o = sigmoid(a)
 L = (o - 1)**2
-""", "neuron")
+""")
 g
 %% prose
 The derivative of `L` by every node, in symbols, then exactly at the given values:
@@ -65,7 +65,7 @@ param W1[2,8] b1[8] w2[8] b2
 h = tanh(X @ W1 + b1)
 z = h @ w2 + b2
 L = mean(softplus(z) - y*z)
-""", "mlp")
+""")
 X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
 rng = np.random.default_rng(1)
 start = {"W1": rng.normal(size=(2, 8)), "b1": np.zeros(8), "w2": rng.normal(size=8), "b2": 0.0}
