@@ -11,8 +11,9 @@ from . import digits, kinks
 from .neighbourhood import LARGEST_BATCH
 from .schemes import EPSILON, SHORT_STEP, STEP, three_point
 from .settling import FUZZ, Court, Spot
-from .verdicts import CORRECT, Index, Row
+from .verdicts import CORRECT, Finding, Index, Row
 
+TOGETHER = 64  # doubtful elements whose neighbours are one evaluation
 FINE = 3e-7  # the relative error of a measurement that can tell a factor 1 + 1e-6 from 1
 METHODS = ("auto", "central", "ridders", "complex", "digits")
 AGREE = {
@@ -77,33 +78,37 @@ class Judge:
         indices = [Index(position) for position in positions]
         rows: list[Row] = []
         for output, claims in enumerate(part.claimed.tolist()):
-            of, good = self.names.get(output, ""), settled[output].tolist()
-            values = measured[output].tolist()
-            if all(good):
-                rows.extend(
-                    [
-                        Row(name, index, derived, value, CORRECT, told, of)
-                        for index, derived, value in zip(indices, claims, values, strict=True)
-                    ]
+            of, good = self.names.get(output, ""), settled[output]
+            found = [
+                Row(name, index, derived, value, CORRECT, told, of)
+                for index, derived, value in zip(
+                    indices, claims, measured[output].tolist(), strict=True
                 )
-                continue
-            for k, derived in enumerate(claims):
-                if good[k]:
-                    rows.append(Row(name, indices[k], derived, values[k], CORRECT, told, of))
-                    continue
-                spot = Spot(
-                    *(part.leaf, int(part.places[k]), positions[k], output, derived),
+            ]
+            doubtful = [
+                Spot(
+                    *(part.leaf, int(part.places[k]), positions[k], output, claims[k]),
                     float(part.scale[k]),
                     float(part.noise[output, k]),
                 )
-                found = self.court.settle(spot)
-                rows.append(
-                    Row(
-                        *(name, indices[k], derived, found.measured, found.verdict),
-                        *(found.evidence, of, found.kink),
-                    )
+                for k in np.flatnonzero(~good).tolist()
+            ]
+            for k, finding in zip(np.flatnonzero(~good), self._settled(doubtful), strict=True):
+                found[k] = Row(
+                    *(name, indices[k], claims[k], finding.measured, finding.verdict),
+                    *(finding.evidence, of, finding.kink),
                 )
+            rows.extend(found)
         return rows
+
+    def _settled(self, spots: list[Spot]) -> list[Finding]:
+        """A closer look at each; their kinks are looked for together, a few hundred at a time."""
+        found = []
+        for start in range(0, len(spots), TOGETHER):
+            part = spots[start : start + TOGETHER]
+            near = self.court.crossings(part)
+            found += [self.court.settle(*pair) for pair in zip(part, near, strict=True)]
+        return found
 
     def _quick(self, part: Part) -> tuple[Any, Any, str]:
         """(measured, which of them are settled as correct, the evidence)."""

@@ -34,19 +34,19 @@ class Crossing:
         return f"{graph.names[self.node]} = {formula_text(graph, self.node)}{place}"
 
 
-def crossings(branches: Sequence[Branch], steps: Any) -> list[Crossing]:
+def crossings(branches: Sequence[Branch], rows: slice, steps: Any) -> list[Crossing]:
     """The switches that take another branch on a stencil than at the point, nearest first.
 
-    The last neighbour of the sample is the point itself.
+    `rows` are the neighbours of the stencil; the last neighbour of all is the point itself.
     """
     found: dict[tuple[int, int], Crossing] = {}
     order = np.argsort(np.abs(steps), kind="stable")
     for branch in branches:
         here, margin = branch.taken[-1], np.abs(branch.margin[-1])
-        differs = (branch.taken[:-1] != here) & np.isfinite(branch.margin[:-1])
+        differs = (branch.taken[rows] != here) & np.isfinite(branch.margin[rows])
         for element in np.flatnonzero(differs.any(axis=0)):
             first = next(k for k in order if differs[k, element])
-            there = abs(branch.margin[first, element])
+            there = abs(branch.margin[rows][first, element])
             share = margin[element] / (margin[element] + there) if margin[element] else 0.0
             key = (branch.switch.declared, int(element))
             node = branch.switch.node

@@ -6,6 +6,7 @@ differences of the graph in 50 digits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -75,12 +76,11 @@ class Court:
         """Whether 50 digits are a last resort."""
         return self.cheap or (self.method == "auto" and self.cost <= AFFORDABLE)
 
-    def settle(self, spot: Spot) -> Finding:
-        """The verdict on one derivative."""
+    def settle(self, spot: Spot, near: list[kinks.Crossing]) -> Finding:
+        """The verdict on one derivative, with the kinks nearby."""
         value = self.base[spot.output]
         if not np.isfinite(value):
             return Finding(np.nan, NOT_FINITE, f"the value is {value}{self._first_bad()}")
-        near = self._crossings(spot)
         fuzz = FUZZ * self.epsilon
         on = [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
         if on:
@@ -110,14 +110,21 @@ class Court:
                     return f": the first is {graph.names[node]} = {formula_text(graph, node)}"
         return ""
 
-    def _crossings(self, spot: Spot) -> list[kinks.Crossing]:
-        """The kinks within five points along one coordinate."""
-        batch = self.hood.batch(spot.leaf)
+    def crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
+        """The kinks within five points along the coordinate of each spot, all of one leaf."""
+        batch = self.hood.batch(spots[0].leaf)
         if batch is None or not batch.switches:
-            return []
-        steps = STEP * max(spot.scale, 1.0) * STENCIL
-        sample = self.hood.sample(spot.leaf, self._moved(spot, np.append(steps, 0.0)))
-        return kinks.crossings(sample.branches, steps)
+            return [[] for _ in spots]
+        x = self.hood.point[spots[0].leaf]
+        steps = [STEP * max(spot.scale, 1.0) * STENCIL for spot in spots]
+        neighbours = np.tile(x.ravel(), (4 * len(spots) + 1, 1))
+        for number, spot in enumerate(spots):
+            neighbours[4 * number : 4 * number + 4, spot.place] += steps[number]
+        sample = self.hood.sample(spots[0].leaf, neighbours.reshape(-1, *x.shape))
+        return [
+            kinks.crossings(sample.branches, slice(4 * k, 4 * k + 4), steps[k])
+            for k in range(len(spots))
+        ]
 
     def _moved(self, spot: Spot, steps: Any) -> Any:
         """Neighbours in which one element is moved by each step."""
