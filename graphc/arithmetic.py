@@ -96,7 +96,7 @@ class Numbers:
         self.sizes = sizes or {}  # the named sizes at this point
 
     def constant(self, value: Any) -> Any:
-        if type(value) in (int, Fraction, float):
+        if type(value) in (int, Fraction, float, Exact):
             return value
         exact_array = isinstance(value, np.ndarray) and value.dtype.hasobject
         return value if exact_array else from_user(value)

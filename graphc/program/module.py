@@ -5,6 +5,7 @@ What stands inside the function is a style's: readable.py or fast.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,9 +134,25 @@ def function(one: Task, body: Body, text: ArrayText, naming: Naming) -> str:
     """One function: signature, docstring, arguments as arrays, and what the style writes."""
     lines = signature(one, text, naming)
     lines.append(f'    """{summary(one)}"""')
-    lines += [f"    {line}" for line in prologue(one, text, naming)]
-    lines += [f"    {line}" if line else "" for line in body(one, text, naming)]
+    inside = [*prologue(one, text, naming), *body(one, text, naming)]
+    lines += [f"    {line}" if line else "" for line in _without_idle_sizes(inside)]
     return "\n".join(lines) + "\n"
+
+
+def _without_idle_sizes(lines: list[str]) -> list[str]:
+    """The lines without sizes that no other line mentions."""
+    found = [re.match(r"(\w+) = \w+\.shape\[\d+\]$", line) for line in lines]
+    sizes = {match[1]: number for number, match in enumerate(found) if match}
+    if not sizes:
+        return lines
+    words = {
+        word
+        for number, line in enumerate(lines)
+        if number not in sizes.values()
+        for word in re.findall(r"\w+", line)
+    }
+    idle = {number for name, number in sizes.items() if name not in words}
+    return [line for number, line in enumerate(lines) if number not in idle]
 
 
 RETURNS = {  # with A for the array type

@@ -171,7 +171,7 @@ class Returned:
         )
         for i, line in enumerate(matrix.entries):
             for j, row in enumerate(line):
-                if self.one.program.number(row) != 0:
+                if self.one.program.number(row) != 0 or row in self.one.program.names:
                     entry = self.reduced(row) if self.one.reduce else self.names[row]
                     self.lines.append(f"{name}[..., {i}, {j}] = {entry}")
         return name

@@ -124,9 +124,9 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
     return [
         *lines,
         f"error = {np}.max({np}.abs(derived - measured)) / (1 + {np}.max({np}.abs(measured)))",
-        f'print(f"{want}: derived and measured differ by {{error:.1e}} along a direction")',
+        f'print(f"{want}: derived and measured slopes differ by {{error:.1e}}")',
         "if not error < 1e-5:",
-        f'    raise SystemExit("{want}: the derivatives do not agree with differences")',
+        f'    raise SystemExit("{want}: derivatives and differences disagree")',
     ]
 
 

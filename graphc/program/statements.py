@@ -30,6 +30,7 @@ def statements(
     `notes` are comments for nodes, `headings` lines before the first statement for a row of the
     graph from theirs on. A second name of a value gets a line only if it is `spoken` of later.
     """
+    later = set(spoken)
     uses = program.uses()
     for row in wanted:
         uses[row] += 1
@@ -54,7 +55,7 @@ def statements(
                 pieces[row] = names[0], ATOM
         for number, alias in enumerate(names[1:], start=1):
             label = program.names[row][number]
-            if label in spoken:
+            if label in later:
                 lines += _annotated(f"{alias} = {names[0]}", notes.get(label, ""))
     return lines, {row: pieces[row][0] for row in wanted}
 
