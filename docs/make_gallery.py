@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -65,6 +66,17 @@ def gallery() -> dict[str, str | bytes]:
     return made
 
 
+def notebook() -> list[str]:
+    """The cells of the notebook, as Markdown."""
+    cells = json.loads((EXAMPLES / "tour.ipynb").read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells]
+    kinds = [cell["cell_type"] for cell in cells]
+    return [
+        f"```python\n{text}\n```" if kind == "code" else text.removeprefix("# ")
+        for kind, text in zip(kinds, texts, strict=True)
+    ]
+
+
 def programs() -> str:
     """The page of all examples: what each shows, and its text."""
     lines = ["# Programs and graphs", "The files of `examples/`; the tests run every one of them."]
@@ -77,4 +89,6 @@ def programs() -> str:
         for file in sorted(EXAMPLES.glob(pattern)):
             text = file.read_text(encoding="utf-8").rstrip()
             lines += [f"### {file.name} {{ #{anchor(file.name)} }}", f"```{kind}\n{text}\n```"]
+    name = "tour.ipynb"
+    lines += ["## Notebook", f"### {name} {{ #{anchor(name)} }}", *notebook()]
     return "\n\n".join(lines) + "\n"

@@ -75,6 +75,7 @@ def pictures() -> dict[str, tuple[gc.Graph, dict[str, Any]]]:
     repeated = gc.parse(RNN.replace("5", "500"), "rnn500")
     return {
         "fig27": (fig27, {"at": POINT, "of": "y10"}),
+        "neuron": (neuron, {"at": {}}),
         "fig27-symbols": (fig27, {"of": "y10"}),
         "fig27-paths": (fig27, {"at": POINT, "of": "y10", "highlight": largest}),
         "fig27-dark": (fig27, {"at": POINT, "of": "y10", "theme": "dark"}),
