@@ -435,3 +435,44 @@ def test_wants_are_explained():
         gc.check(graph, want="hessian")
     with pytest.raises(gc.GraphcError, match="leave out want='jvp'"):
         gc.check(graph, "y", claimed={"x": 2}, want="jvp")
+
+
+# What is checked is what is shipped.
+
+
+def test_a_bug_in_the_emitted_code_is_found(monkeypatch):
+    from graphc.checking import emitted
+
+    class Wrong:
+        """A compiled function whose gradient is a little off."""
+
+        def __init__(self, compiled):
+            self.compiled, self.arguments = compiled, compiled.arguments
+
+        def __call__(self, **at):
+            value, gradient = self.compiled(**at)
+            return value, {name: part * (1 + 1e-5) for name, part in gradient.items()}
+
+    real = emitted.compile_graph
+    monkeypatch.setattr(emitted, "compile_graph", lambda *a, **k: Wrong(real(*a, **k)))
+    report = gc.check(gc.parse("input x = 2\ny = x**3"))
+    assert report.verdict == "wrong" and not report.edges  # the rules are right, the code is not
+
+    def broken(*_, **__):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(emitted, "compile_graph", broken)
+    report = gc.check(gc.parse("input x = 2\ny = x**3"))
+    assert not report.ok and "raised ZeroDivisionError: oh" in str(report)
+
+
+def test_emitted_code_puts_a_plain_number_into_zeros():
+    graph = gc.parse("input x[3]\nparam V[4,3]\nz = V @ x\ny = logsumexp(z) - z[0]")
+    for dtype in ("float64", "float32"):
+        report = gc.check(graph, points=2, dtype=dtype)
+        assert report.verdict == "correct", str(report)
+
+
+def test_the_branch_not_taken_may_have_no_value():
+    graph = gc.parse("input x\ny = where(x > 0, log(x), x**2)")
+    assert [only(gc.check(graph, at={"x": x})).verdict for x in (-1.0, 2.0)] == ["correct"] * 2
