@@ -409,7 +409,7 @@ def test_hessians_are_checked():
     graph = gc.parse("input x y\nz = sin(x*y) + x**3*y")
     report = gc.check(graph, at={"x": 0.7, "y": -1.2}, want="hessian")
     assert report.verdict == "correct" and len(report.rows) == 4
-    assert {row.of for row in report.rows} == {"d z / d x", "d z / d y"}
+    assert {row.of for row in report.rows} == {"(d z / d x)", "(d z / d y)"}
     graph = gc.parse("input x[3]\nparam W[2,3]\nz = sum(tanh(W @ x)**2)")
     report = gc.check(graph, points=2, want="hessian")
     assert report.ok and len(report.rows) == 2 * 81

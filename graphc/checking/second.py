@@ -27,7 +27,7 @@ def curvature(court: Court, leaves: Sequence[int], dtype: str) -> list[Row]:
     point = {row: value for row, value in hood.fixed.items() if graph.ops[row] != "stop"}
     around = Neighbourhood(other, other.declared_outputs, point, hood.sizes)
     first = [
-        f"d {of} / d {name}" + (f"[{','.join(map(str, place))}]" if place else "")
+        f"(d {of} / d {name}{_index(place)})"
         for name, leaf in zip(names, leaves, strict=True)
         for place in np.ndindex(hood.point[leaf].shape)
     ]
@@ -39,6 +39,10 @@ def curvature(court: Court, leaves: Sequence[int], dtype: str) -> list[Row]:
     ]
     hood.evaluations += around.evaluations
     return rows
+
+
+def _index(place: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, place))}]" if place else ""
 
 
 def _arguments(court: Court, compiled: Any) -> dict[str, Any]:
