@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ class Compiled:
         }
         self._others = {graph.names[row] for row in graph.leaves()} - set(self.arguments)
         self._around = _surrounding(one) - set(self.arguments)
+        # a branch that is not taken may be infinite, which is nobody's concern
+        quiet: Callable[[], AbstractContextManager[Any]] = partial(np.errstate, all="ignore")
+        self._quiet = quiet if "where" in one.program.ops else nullcontext
         self._functions: dict[str, Any] = {}
 
     @cached_property
@@ -77,7 +81,8 @@ class Compiled:
             small = bool(kinds) and all(kind in (np.float32, np.float16) for kind in kinds)
             dtype = "float32" if small else "float64"
         try:
-            found = self._function(dtype)(*given)
+            with self._quiet():
+                found = self._function(dtype)(*given)
         except ValueError as error:
             raise self._told(error, given) from None
         if any(np.ndim(value) for value in wider):

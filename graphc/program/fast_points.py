@@ -11,9 +11,12 @@ from .array_text import ArrayText
 from .buffers import Pool, Run, runs
 from .module import Task
 from .naming import Naming
+from .readable import Returned
+from .statements import statements
 from .ufuncs import into
 from .wants import Matrix, Results
 
+FEW_ROWS = 400  # of a program that is written a second time, for a single point
 VALUE, MASK = "b", "m"  # kinds of buffers
 Buffer = tuple[str, int]
 
@@ -75,7 +78,19 @@ class Blocks:
             f"    {local['stop']} = min({local['start']} + {local['block']}, {local['size']})",
             *(f"    {line}" for line in [*opening, *steps]),
         ]
-        return [*head, *loop, *self._closing()]
+        return [head[0], *self._at_one_point(), *head[1:], *loop, *self._closing()]
+
+    def _at_one_point(self) -> list[str]:
+        """For a single point, plain statements: a block would cost more than the operations."""
+        one = self.one
+        if one.reduce or len(self.program) > FEW_ROWS or one.schedule.recomputed:
+            return []
+        lines, names = statements(self.program, one.rows(), self.text, self.naming, {})
+        results = Returned(one, self.text, names, self.naming)
+        returned = results.tree(one.results)
+        return ["if not points:"] + [
+            f"    {line}" for line in [*lines, *results.lines, f"return {returned}"]
+        ]
 
     def _opening(self) -> list[str]:
         """The block's part of each argument and each result; constants are literals."""
