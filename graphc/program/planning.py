@@ -30,6 +30,7 @@ ONLY = {  # wants that are derived in one way
     "hvp": "forward over reverse",
     "hessian": "forward over reverse",
 }
+MANY_ROWS = 2_000  # of a graph that is derived in one mode only
 FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations counted
 
 
@@ -125,7 +126,7 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
     if chosen.mode != "auto":
         one = _task(asked, chosen.mode, chosen)
         return one, _plan(one, chosen.mode, "as asked")
-    if max(back, forth) > FEW_SWEEPS:
+    if max(back, forth) > FEW_SWEEPS or len(asked.graph.ops) > MANY_ROWS:
         better = "forward" if forth < back else "reverse"
         one = _task(asked, better, chosen)
         reason = f"{back:g} sweeps in reverse mode, {forth:g} in forward mode"

@@ -20,7 +20,7 @@ from .program import Program, evaluate
 SIZES = (3, 4, 5, 6, 7)  # of named sizes, in order
 STARTS = ((0.3, 0.1), (0.7, 0.2), (1.3, 0.3), (-0.4, 0.15), (2.5, 0.4), (0.05, 0.01))
 DISTANCE = 1e-3  # from a kink
-LARGEST = 1_000_000  # elements of an argument for which a point is looked for
+LARGEST = 200_000  # elements of all arguments for which a point is looked for
 
 
 def point_texts(
@@ -42,7 +42,7 @@ def point_texts(
         for row in everything
     }
     ones = {row: np.ones(shapes[row])[()] for row in others}
-    if any(np.prod(shape) > LARGEST for shape in shapes.values()):
+    if sum(int(np.prod(shape)) for shape in shapes.values()) > LARGEST:
         return None
     distinct = {id(program): program for program in programs}.values()
     for texts, values in _candidates(graph, leaves, shapes):

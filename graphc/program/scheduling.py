@@ -142,6 +142,12 @@ class _Planner:
     def within(self, budget: int) -> Schedule:
         """The schedule that fits a budget of bytes and recomputes least."""
         if not self.has_points:
+            named = {s for shape in self.program.shapes for s in shape if isinstance(s, str)}
+            if named:
+                raise GraphcError(
+                    f"a memory budget needs known sizes, and {min(named)!r} is only a name; "
+                    "declare the array with numbers, or give checkpoint= a number of layers"
+                )
             even = self.plain if self.alive(self.plain) <= budget else self._evenly(budget)
             if even is None:
                 raise self._too_small(budget)
