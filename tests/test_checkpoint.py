@@ -84,3 +84,20 @@ def test_a_chain_keeps_one_value_in_ten_and_one_segment():
 def test_bad_checkpoints_are_told(checkpoint):
     with pytest.raises(gc.GraphcError, match="checkpoint="):
         gc.parse("input x\ny = x**2").compile("y", "x", checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("layers", [2, 50])
+def test_the_textbook_network_with_a_checkpoint_every_tenth_layer(layers):
+    """The network of Prince, problem 7.9, and a deep one of its kind."""
+    rng = np.random.default_rng(7)
+    text = "input x[2] = [1, 1/2]\ninput t[1] = [1]\nparam W0[3,2]\nparam b0[3]\nf0 = b0 + W0 @ x\n"
+    for k in range(1, layers):
+        text += (
+            f"param W{k}[3,3]\nparam b{k}[3]\nh{k} = relu(f{k - 1})\nf{k} = b{k} + W{k} @ h{k}\n"
+        )
+    text += f"param V[1,3]\nh = relu(f{layers - 1})\nf = V @ h\nL = sum((f - t)**2)\noutput L\n"
+    graph = gc.parse(text)
+    at = {name: rng.uniform(-0.4, 0.8, graph[name].shape) for name in graph.param_names}
+    plain, kept = graph.compile("L"), graph.compile("L", checkpoint=10)
+    assert same_bits(plain(at), kept(at))
+    assert (kept.plan.recomputed > 0) == (layers > 10)
