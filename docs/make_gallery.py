@@ -58,7 +58,8 @@ def gallery() -> dict[str, str | bytes]:
             lines += [
                 f"## {graph.name} {{ #{graph.name} }}",
                 subject(text),
-                f"![The graph {graph.name}](gallery/{picture.name})",
+                # a link to itself: wide graphs are read at their full size
+                f"[![The graph {graph.name}](gallery/{picture.name})](gallery/{picture.name})",
                 f"```text\n{declared}\n```",
                 f"[Explore it](gallery/{page.name}), the page of `examples/{file}`",
             ]
