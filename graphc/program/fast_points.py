@@ -16,7 +16,7 @@ from .statements import statements
 from .ufuncs import into
 from .wants import Matrix, Results
 
-FEW_ROWS = 400  # of a program that is written a second time, for a single point
+FEW_ROWS = 2000  # of a program that is written a second time, for a single point
 VALUE, MASK = "b", "m"  # kinds of buffers
 Buffer = tuple[str, int]
 
