@@ -609,7 +609,7 @@ POINT = {"x": 1, "y": 2, "weight": 3}
         (None, ["None", "give a real number"]),
         ({}, ["dict", "give a real number"]),
         ([[1], [1, 2]], ["ragged"]),
-        ({"a", "b"}, ["give a real number"]),
+        ({"a"}, ["give a real number"]),
         ("abc", ["column 1", "'abc' is not declared as a number", "1/3"]),
         ("1 2", ["column 3", "an operator is missing"]),
         ("", ["a number or a name is missing"]),
