@@ -35,6 +35,8 @@ def the_output(graph: Structure, of: Any) -> int:
     if of is not None:
         return graph.row(of)
     outputs = graph.outputs()
+    if not outputs:
+        raise GraphcError("the graph computes nothing; declare a node, such as y = x**2")
     if len(outputs) != 1:
         names = listing(graph.names[row] for row in outputs)
         raise GraphcError(f"the graph has {len(outputs)} outputs ({names}); say which with of=")

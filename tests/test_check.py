@@ -476,3 +476,9 @@ def test_emitted_code_puts_a_plain_number_into_zeros():
 def test_the_branch_not_taken_may_have_no_value():
     graph = gc.parse("input x\ny = where(x > 0, log(x), x**2)")
     assert [only(gc.check(graph, at={"x": x})).verdict for x in (-1.0, 2.0)] == ["correct"] * 2
+
+
+def test_points_are_drawn_for_given_values_too():
+    graph = gc.parse("input x = 1\ny = x**3\nd y / d x = 3*x")
+    assert gc.check(graph).ok  # at 1, where both slopes are 3
+    assert not gc.check(graph, points=5, rng=0).ok

@@ -274,3 +274,13 @@ def test_checking_functions_brings_no_sympy():
         "assert 'sympy' not in sys.modules and 'rich' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_wrong_slope_of_a_smooth_function_is_no_kink():
+    for function, slope, at in (
+        (lambda x: x**2, lambda x: 3 * x, 3.0),
+        (lambda x: float(np.sum(x**3)), lambda x: 2.9 * x**2, np.array([0.5, 2.0])),
+    ):
+        report = gc.check_function(function, slope, at)
+        assert report.verdict == "wrong" and not list(report.kinks)
+        assert all("kink" not in row.evidence for row in report.rows)

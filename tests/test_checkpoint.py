@@ -101,3 +101,9 @@ def test_the_textbook_network_with_a_checkpoint_every_tenth_layer(layers):
     plain, kept = graph.compile("L"), graph.compile("L", checkpoint=10)
     assert same_bits(plain(at), kept(at))
     assert (kept.plan.recomputed > 0) == (layers > 10)
+
+
+def test_checkpoints_choose_the_backward_pass():
+    graph = gc.parse(CHAIN)
+    plan = graph.compile("h60", "w", checkpoint=8).plan
+    assert plan.mode == "reverse" and plan.recomputed

@@ -777,3 +777,15 @@ def test_the_plan_says_why():
     assert auto.operations == min(reverse.operations, forward.operations)
     assert "would need" in auto.reason
     assert graph.compile("L", ["a"], "hessian").plan.mode == "forward over reverse"
+
+
+def test_slips_are_told_in_a_sentence():
+    graph = gc.parse("input x\ny = x**2")
+    with pytest.raises(gc.GraphcError, match="did you mean 'checkpoint'"):
+        graph.compile("y", "x", checkpont=3)
+    with pytest.raises(gc.GraphcError, match="is text"):
+        graph.compile("y", "x")(x="1/2")
+    with pytest.raises(gc.GraphcError, match="computes nothing"):
+        gc.parse("").compile()
+    with pytest.raises(gc.GraphcError, match="no setting 'theem'"):
+        graph.draw("never.svg", theem="dark")

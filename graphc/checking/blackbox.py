@@ -153,8 +153,11 @@ def _at_kink(
     left, right = left + 0.0, right + 0.0  # -0 is 0
     room = slack.tolerance * max(abs(left), abs(right)) + slack.rounding
     room += 3 * (left_error + right_error)
-    told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
     middle = float(left / 2 + right / 2)
+    if abs(left - right) <= room:  # no kink after all: both sides agree
+        result = _compared(claim, Slope(middle, left_error + right_error), slack)
+        return Finding(middle, result.verdict, f"the slopes of both sides are {middle:.10g}")
+    told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
     if min(left, right) - room <= claim <= max(left, right) + room:
         return Finding(middle, AT_KINK, told, KINK)
     return Finding(middle, WRONG, f"{told}, and {claim:.6g} is outside", KINK)

@@ -56,14 +56,15 @@ def drawn(
     """Points at which everything on the way is finite and inside its domain; how many were not.
 
     The scale changes from point to point, from a hundredth to a hundred, so that saturated and
-    clipped parts of functions are reached. Values in `at` are kept.
+    clipped parts of functions are reached. Values in `at` are kept; those given at the declaration
+    are one point among many, and only their sizes are.
     """
     generator = np.random.default_rng(rng)
     needed = upstream(graph, outputs)
     fixed = _fixed(graph, at or {})
     leaves = [row for row in graph.leaves() if row in needed and row not in fixed]
     sizes: dict[str, int] = {}
-    for row, value in fixed.items():
+    for row, value in {**graph.given, **fixed}.items():
         sizes.update(
             (declared, size)
             for declared, size in zip(graph.shape(row), np.shape(value), strict=False)
@@ -119,11 +120,11 @@ def draw(generator: Any, shape: Sequence[Any], scale: float, interval: tuple[flo
 
 
 def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[int, Any]:
-    values = dict(graph.given)
-    if at:
-        request = Request(graph, at, needed=())
-        values.update(request.evaluation.values)
-    return {row: as_float(value) for row, value in values.items()}
+    if not at:
+        return {}
+    values = Request(graph, at, needed=()).evaluation.values
+    named = {graph.row(name) for name in at if name in graph.rows}
+    return {row: as_float(value) for row, value in values.items() if row in named}
 
 
 def _ranges(graph: Structure, leaves: Sequence[int]) -> dict[int, tuple[float, float]]:

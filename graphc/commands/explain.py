@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..derive import the_output
-from ..errors import GraphcError, visible
+from ..errors import GraphcError, listing, visible
 from .reading import given_complete, names, point, read_graph
 from .writing import takes_file
 
@@ -53,6 +53,9 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     solution = _solved(options)
     suffix = Path(options.output).suffix.lower() if options.output != "-" else ""
+    if not options.format and suffix not in ("", ".txt", *SUFFIXES):
+        known = listing([".txt", *SUFFIXES])
+        raise GraphcError(f"-o: the suffix {visible(suffix)} is not one of {known}; give --format")
     text = getattr(solution, options.format or SUFFIXES.get(suffix, "text"))
     if options.output == "-":
         sys.stdout.write(text)

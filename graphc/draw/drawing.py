@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..derive import upstream
-from ..errors import GraphcError, listing, visible
+from ..errors import GraphcError, listing, nearest, visible
 from ..structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large
@@ -50,6 +50,9 @@ class Plan:
         return sheet(self.graph, self.outline, self.known, self.look)
 
 
+SETTINGS = ("at", "of", "show", "weights", "highlight", "theme", "direction", "legend", "fold")
+
+
 def planned(
     graph: Structure,
     at: Mapping[str, Any] | None = None,
@@ -61,8 +64,12 @@ def planned(
     direction: str = "right",
     legend: bool = True,
     fold: bool | None = None,
+    **unknown: Any,
 ) -> Plan:
     """What a drawing with these settings consists of; wrong settings are refused."""
+    for name in unknown:
+        hint = nearest(name, SETTINGS) or f" (there are: {listing(SETTINGS)})"
+        raise GraphcError(f"a drawing has no setting {name!r}{hint}")
     for key, value, allowed in (
         ("weights", weights, WEIGHTS),
         ("direction", direction, tuple(DIRECTIONS)),

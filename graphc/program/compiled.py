@@ -94,6 +94,12 @@ class Compiled:
         """A mistake in the shapes of arguments, in the user's words; other errors as they are."""
         if str(error).endswith(" is needed"):
             return GraphcError(str(error))
+        for name, value in zip(self.arguments, given, strict=True):
+            if isinstance(value, str):
+                return GraphcError(
+                    f"{self.want}: {name}={value!r} is text, and compiled code takes floats; "
+                    "give a number"
+                )
         shapes = {
             name: np.shape(value)
             for name, value in zip(self.arguments, given, strict=True)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from ..errors import GraphcError, listing
+from ..errors import GraphcError, listing, nearest
 from .wants import MODES
 
 BACKENDS = ("numpy", "cupy")
 STYLES = ("readable", "fast")
 DTYPES = ("float32", "float64")
+NAMES = ("backend", "mode", "style", "dtype", "reduce", "sparse", "checkpoint")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -32,7 +34,16 @@ class Options:
     budget: int | None = None  # checkpoints: bytes of intermediate values
 
 
-def options(
+def options(**given: Any) -> Options:
+    """The options, each one known."""
+    for name in given:
+        if name not in NAMES:
+            hint = nearest(name, NAMES) or f" (there are: {listing(NAMES)})"
+            raise GraphcError(f"there is no option {name!r}{hint}")
+    return _checked(**given)
+
+
+def _checked(
     backend: str = "numpy",
     mode: str = "auto",
     style: str = "fast",
@@ -41,7 +52,6 @@ def options(
     sparse: bool = False,
     checkpoint: Any = None,
 ) -> Options:
-    """The options, each one known."""
     one_of(backend, BACKENDS, "backend")
     one_of(mode, MODES, "mode")
     one_of(style, STYLES, "style")
@@ -52,6 +62,8 @@ def options(
         raise GraphcError("checkpoint= is for the fast style on NumPy; leave style= and backend=")
     if sparse and backend != "numpy":
         raise GraphcError("sparse=True gives scipy matrices; use backend='numpy'")
+    if sparse and find_spec("scipy") is None:
+        raise GraphcError("sparse=True gives scipy matrices; install it with 'pip install scipy'")
     return Options(backend, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
 
 

@@ -126,6 +126,9 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
     if chosen.mode != "auto":
         one = _task(asked, chosen.mode, chosen)
         return one, _plan(one, chosen.mode, "as asked")
+    if chosen.every is not None or chosen.budget is not None:
+        one = _task(asked, "reverse", chosen)
+        return one, _plan(one, "reverse", "checkpoints are for the backward pass")
     if max(back, forth) > FEW_SWEEPS or len(asked.graph.ops) > MANY_ROWS:
         better = "forward" if forth < back else "reverse"
         one = _task(asked, better, chosen)

@@ -37,6 +37,8 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
         ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}
         lines += _point("at", {names[row]: at[row] for row in own} | ones)
         lines.append(f'    print("{want}:", {want}(**at))')
+        if first.asked.graph.partials or "stop" in first.asked.graph.ops:
+            lines.append('    print("not compared with differences: the graph has its own slopes")')
     else:
         lines.append('    """Compares the derivatives along a direction with differences."""')
         lines += _point("at", {names[row]: at[row] for row in plain})
