@@ -66,7 +66,8 @@ class Naming:
         wanted = f"{self.graph.names[node]}_{self.suffix}"
         if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
             return row  # a seed that is an argument bears the name already
-        if row in self.graph.names or row < self.declared:
+        own = self.seeds.get(node) == row  # nobody else's row, unless it has a name
+        if row in self.graph.names or (row < self.declared and not own):
             row = self.graph.operation("identity", (row,), {})
         self.graph.derivative_of[row] = node
         return self.graph.bind(self.graph.unused_name(wanted), row)

@@ -286,7 +286,7 @@ def test_many_paths_are_counted_not_listed(ladder):
     text = graph.explain("o", "x", {"x": 0.5}, mode="paths").text
     assert f"There are {2**40} paths" in text
     assert f"The other {2**40 - 64} paths are left out" in text
-    assert len(text) < 80_000
+    assert len(text) < 120_000  # 64 paths of forty factors
 
 
 def test_many_terms_and_large_arrays_are_told_not_written():
