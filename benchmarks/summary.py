@@ -45,8 +45,8 @@ NOTES = """
 - Set-up: every operation is derived, rewritten, printed and read back in Python.
 - NumPy written by hand keeps up in W1 here, where other libraries have enlarged the heap before; in
   a process of its own it took twice as long (probably the page faults of its temporaries).
-- Checkpoints by a number of layers run nearly every layer a second time. In a chain of tanh nearly all
-  the time is tanh, so the factor is close to 2; a budget shortens the blocks of points first.
+- Checkpoints by a number of layers run nearly every layer a second time. In a chain of tanh nearly
+  all the time is tanh, so the factor is close to 2; a budget shortens the blocks of points first.
 """
 
 
