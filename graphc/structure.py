@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from . import names as naming
 from .errors import GraphcError, listing, nearest, visible
@@ -482,7 +482,13 @@ def _ufuncs() -> dict[str, str]:
 UFUNCS = _ufuncs()
 
 
-def ancestors(structure: Structure, rows: Iterable[int]) -> list[int]:
+class HasOperands(Protocol):
+    """Rows that are computed from earlier ones: a graph's, or a program's."""
+
+    operands: list[tuple[int, ...]]
+
+
+def ancestors(structure: HasOperands, rows: Iterable[int]) -> list[int]:
     """The rows that these rows are computed from, themselves included, ascending."""
     seen: set[int] = set()
     stack = list(rows)

@@ -135,7 +135,7 @@ class Builder:
             return tuple(settings["shape"])
         shapes = [self.program.shapes[operand] for operand in operands]
         if op in OPERATIONS:
-            return OPERATIONS[op].shape(shapes, settings, operands)  # type: ignore[arg-type]
+            return OPERATIONS[op].shape(shapes, settings, [""] * len(shapes))
         return broadcast(shapes, op, [""] * len(shapes)) if any(shapes) else ()
 
 
@@ -184,7 +184,7 @@ def lower(
 
 def _alive(program: Program, wanted: dict[int, int]) -> tuple[Program, dict[int, int]]:
     """The program without the rows that nothing needs."""
-    needed = ancestors(program, wanted.values())  # type: ignore[arg-type]
+    needed = ancestors(program, wanted.values())
     place = {row: i for i, row in enumerate(needed)}
     alive = Program(
         [program.ops[row] for row in needed],
