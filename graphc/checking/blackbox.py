@@ -154,11 +154,13 @@ def _at_kink(
     room = slack.tolerance * max(abs(left), abs(right)) + slack.rounding
     room += 3 * (left_error + right_error)
     middle = float(left / 2 + right / 2)
+    within = min(left, right) - room <= claim <= max(left, right) + room
     if abs(left - right) <= room:  # no kink after all: both sides agree
         result = _compared(claim, Slope(middle, left_error + right_error), slack)
-        return Finding(middle, result.verdict, f"the slopes of both sides are {middle:.10g}")
+        verdict = result.verdict if within else WRONG
+        return Finding(middle, verdict, f"the slopes of both sides are {middle:.10g}")
     told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
-    if min(left, right) - room <= claim <= max(left, right) + room:
+    if within:
         return Finding(middle, AT_KINK, told, KINK)
     return Finding(middle, WRONG, f"{told}, and {claim:.6g} is outside", KINK)
 
