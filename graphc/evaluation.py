@@ -230,8 +230,9 @@ class Evaluation:
     def pull_row(self, place: Edge, adjoint: Any, node: int) -> Any:
         """The adjoint of one operand of one operation."""
         row, slot = place
-        op = self.graph.ops[row]
-        if op == "stop" or self.graph.ops[self.graph.operands[row][slot]] == "const":
+        op, operand = self.graph.ops[row], self.graph.operands[row][slot]
+        unasked = self.graph.ops[operand] == "const" and operand not in self.graph.names
+        if op == "stop" or unasked:
             return None
         here = self.here(row)
         if op in OPERATIONS:

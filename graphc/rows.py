@@ -29,8 +29,11 @@ class Rows:
         return self.graph.constant(value)
 
     def number(self, row: int) -> Any:
-        """The exact number a row holds, or None."""
-        value = self.graph.settings(row).get("value")
+        """The exact number a row holds, or None; a declared node may yet be derived by."""
+        graph = self.graph
+        if row in graph.names and row not in graph.derivative_of:
+            return None
+        value = graph.settings(row).get("value")
         return value if isinstance(value, (int, Fraction)) else None
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
@@ -128,7 +131,7 @@ class Rows:
         return 1, row
 
     def factor(self, row: int) -> Any:
-        """The number that a row multiplies by; one that a person named stays a name, but for 1."""
+        """The number that a row multiplies by; an adjoint's name is kept, but for 1."""
         number = self.number(row)
         return number if row not in self.graph.names or number in (-1, 0, 1) else None
 

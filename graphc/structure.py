@@ -129,7 +129,7 @@ class Structure:
                     else f"a comparison is a condition, not a number that {op} can use; "
                     "write where(cond, a, b)"
                 )
-        if op == "pow" and self.ops[operands[1]] == "const" and operands[1] not in self.shapes:
+        if op == "pow" and self._is_bare_number(operands[1]):
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
                 op, operands, settings = "power", operands[:1], {"exponent": exponent}
@@ -138,6 +138,10 @@ class Structure:
         if shape:
             self.shapes[row] = shape
         return row
+
+    def _is_bare_number(self, row: int) -> bool:
+        """Whether a row is a number without a name: a named one may be derived by."""
+        return self.ops[row] == "const" and row not in self.shapes and row not in self.names
 
     def shape_after(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> Shape:
         """The shape of an operation's result; sizes that do not fit are refused."""

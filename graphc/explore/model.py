@@ -19,7 +19,6 @@ from ..evaluation import Edge
 from ..exact import as_float
 from ..request import Request, free_symbols
 from ..structure import Structure
-from .scene import scalar_edges
 from .start import Start
 
 MODES = ("reverse", "forward", "paths")
@@ -86,14 +85,11 @@ def _parts(graph: Structure, node: int, text: str, place: Mapping[int, int]) -> 
 def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
     local = quantities(graph, None, None, show=("local",)).local
     request = Request(graph, None, "steps")
-    numbers = scalar_edges(graph)
     found = []
     for node in graph.nodes():
         inside = graph.formula(node)
         for edge, source in enumerate(inside.sources):
-            # nothing is carried into a constant through the operations of tensors
-            fixed = graph.ops[source] == "const" and (node, edge) not in numbers
-            passes = inside.passes[edge] and not fixed
+            passes = inside.passes[edge]
             here = local.get((node, edge))
             found.append(
                 {
