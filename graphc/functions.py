@@ -161,7 +161,17 @@ class Kink:
         return where(switch > 0, above, where(switch < 0, below, middle))
 
 
-FUNCTIONS: dict[str, Function] = {}
+class Table(dict[str, Function]):
+    """The functions by name."""
+
+    version = 0  # of the table: what was made from records of another one is old
+
+    def __setitem__(self, name: str, record: Function) -> None:
+        super().__setitem__(name, record)
+        self.version += 1
+
+
+FUNCTIONS = Table()
 ALIASES = {"max": "maximum", "min": "minimum", "absolute": "abs"}
 
 

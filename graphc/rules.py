@@ -52,8 +52,23 @@ class Rule:
     switches: tuple[Template, ...]  # each is 0 exactly on a kink
 
 
-_RULES: dict[Any, tuple[Function, Rule]] = {}
-_FORMULAS: dict[Any, tuple[Function, Template]] = {}
+class Made(dict[Any, Any]):
+    """What was made from the records of the table, until a user declares a function anew.
+
+    A rule holds the rules of the functions in its formula, so all of them are forgotten together.
+    """
+
+    version = 0
+
+    def now(self) -> Made:
+        """What is still valid."""
+        if self.version != FUNCTIONS.version:
+            self.clear()
+            self.version = FUNCTIONS.version
+        return self
+
+
+_RULES, _FORMULAS = Made(), Made()
 
 
 def _key(op: str, count: int, settings: dict[str, Any]) -> Any:
@@ -63,11 +78,10 @@ def _key(op: str, count: int, settings: dict[str, Any]) -> Any:
 def rule(op: str, count: int, settings: dict[str, Any]) -> Rule:
     """The rule of a function on `count` operands."""
     key = _key(op, count, settings)
-    record = FUNCTIONS[op]
-    known = _RULES.get(key)
-    if known is None or known[0] is not record:  # a user may declare a function anew
-        known = _RULES[key] = (record, _trace_rule(record, count, settings))
-    return known[1]
+    known: Rule | None = _RULES.now().get(key)
+    if known is None:
+        known = _RULES[key] = _trace_rule(FUNCTIONS[op], count, settings)
+    return known
 
 
 def formula(op: str, count: int, settings: dict[str, Any], exact: bool) -> Template | None:
@@ -77,11 +91,11 @@ def formula(op: str, count: int, settings: dict[str, Any], exact: bool) -> Templ
     if body is None:
         return None
     key = (*_key(op, count, settings), exact)
-    known = _FORMULAS.get(key)
-    if known is None or known[0] is not record:
+    known: Template | None = _FORMULAS.now().get(key)
+    if known is None:
         scratch, arguments = _scratch(record, count)
-        known = _FORMULAS[key] = (record, _template(scratch, count, body(*arguments)))
-    return known[1]
+        known = _FORMULAS[key] = _template(scratch, count, body(*arguments))
+    return known
 
 
 def check_record(record: Function) -> None:
@@ -92,7 +106,7 @@ def check_record(record: Function) -> None:
             if body is not None:
                 scratch, arguments = _scratch(record, count)
                 _template(scratch, count, body(*arguments))
-                if record.name in scratch.ops:
+                if record.name in _mentioned(scratch.ops):
                     raise GraphcError("its formula uses the function itself; use another name")
         _trace_rule(record, count, {})
     except GraphcError as error:
@@ -102,6 +116,21 @@ def check_record(record: Function) -> None:
             f"function {record.name!r} cannot be traced ({error}); write it with operators and the "
             "functions of graphc, such as gc.exp"
         ) from None
+
+
+def _mentioned(ops: Sequence[str]) -> set[str]:
+    """The functions in a formula, and in the formulas of the users' own functions among them."""
+    found: set[str] = set()
+    stack = list(ops)
+    while stack:
+        op = stack.pop()
+        if op not in found:
+            found.add(op)
+            record = FUNCTIONS.get(op)
+            if record is not None and record.origin == "user":
+                bodies = (formula(op, len(record.parameters), {}, exact) for exact in (True, False))
+                stack.extend(step[0] for body in bodies if body for step in body.steps)
+    return found
 
 
 def _scratch(record: Function, count: int) -> tuple[Structure, list[Value]]:

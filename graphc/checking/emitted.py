@@ -5,20 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..errors import GraphcError
 from ..exact import as_float
-from ..functions import FUNCTIONS
 from ..program.compiling import compile_graph
 from ..structure import Structure
 from . import digits
+from .kept import kept
 from .neighbourhood import Neighbourhood
 from .verdicts import WRONG, Row
-
-_COMPILED: WeakKeyDictionary[Structure, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def derivatives(
@@ -71,26 +68,11 @@ def _compiled(
 
 def _function(graph: Structure, row: int, leaves: Sequence[int], want: str, dtype: str) -> Any:
     """The compiled function, made once per graph and question."""
-    own = tuple(
-        id(FUNCTIONS[op])
-        for op in set(graph.ops)
-        if op in FUNCTIONS and FUNCTIONS[op].origin == "user"
-    )
-    key = (
-        len(graph.ops),
-        len(graph.names),
-        len(graph.partials),
-        row,
-        tuple(leaves),
-        want,
-        dtype,
-        own,
-    )
-    kept = _COMPILED.setdefault(graph, {})
-    if key not in kept:
+    known, key = kept(graph), (row, tuple(leaves), want, dtype)
+    if key not in known:
         names = [graph.names[leaf] for leaf in leaves]
-        kept[key] = compile_graph(graph, graph.names[row], names, want, dtype=dtype)
-    return kept[key]
+        known[key] = compile_graph(graph, graph.names[row], names, want, dtype=dtype)
+    return known[key]
 
 
 def _interpreted(graph: Structure, hood: Neighbourhood, leaves: Sequence[int]) -> dict[int, Any]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from ..evaluation import Evaluation
 from ..exact import WORKING, Undefined, as_digits, as_float
 from ..structure import Structure, ancestors
 from .batches import COUNT, Batch, Switch, Unbatched, batched
+from .kept import kept
 
 LARGEST_BATCH = 1 << 21  # elements of the perturbed leaf that are held at once
-_BATCHES: WeakKeyDictionary[Structure, dict[Any, Batch | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +99,14 @@ class Neighbourhood:
 
     def batch(self, leaf: int) -> Batch | None:
         """The batched copy for one leaf, made once per graph; None if there can be none."""
-        graph = self.graph
-        kept = _BATCHES.setdefault(graph, {})
-        key = (leaf, self.outputs, len(graph.ops), len(graph.names))
-        if key not in kept:
+        known, key = kept(self.graph), ("batch", leaf, self.outputs)
+        if key not in known:
             try:
-                kept[key] = batched(graph, leaf, self.outputs)
+                known[key] = batched(self.graph, leaf, self.outputs)
             except Unbatched:
-                kept[key] = None
-        return kept[key]
+                known[key] = None
+        found: Batch | None = known[key]
+        return found
 
     def is_analytic(self, leaf: int) -> bool:
         """Whether every operation after a leaf can be taken in complex numbers."""
@@ -188,10 +186,9 @@ class Neighbourhood:
     def cost(self) -> int:
         """A bound on the scalar operations of one evaluation in 50 digits."""
         graph, total = self.graph, 0
-        kept = _COSTS.setdefault(graph, {})
-        key = (self.outputs, len(graph.ops), *self.sizes.items())
-        if key in kept:
-            return kept[key]
+        known, key = kept(graph), ("cost", self.outputs, *self.sizes.items())
+        if key in known:
+            return int(known[key])
         for row in needed_rows(graph, self.outputs):
             sizes: dict[str, Any] = {}
             if graph.ops[row] == "contract":
@@ -202,21 +199,17 @@ class Neighbourhood:
             else:
                 shape = graph.shape(row)
             total += int(np.prod([self.sizes.get(s, s) for s in shape], dtype=float))
-        kept[key] = total
+        known[key] = total
         return total
-
-
-_COSTS: WeakKeyDictionary[Structure, dict[Any, int]] = WeakKeyDictionary()
-_NEEDED: WeakKeyDictionary[Structure, dict[Any, list[int]]] = WeakKeyDictionary()
 
 
 def needed_rows(graph: Structure, outputs: tuple[int, ...]) -> list[int]:
     """The rows that the outputs are computed from, found once per graph."""
-    kept = _NEEDED.setdefault(graph, {})
-    key = (outputs, len(graph.ops))
-    if key not in kept:
-        kept[key] = ancestors(graph, outputs)
-    return kept[key]
+    known, key = kept(graph), ("needed", outputs)
+    if key not in known:
+        known[key] = ancestors(graph, outputs)
+    found: list[int] = known[key]
+    return found
 
 
 def flat(value: Any) -> list[Any]:

@@ -1,0 +1,19 @@
+"""What was made for a graph once: batched copies, compiled functions, costs."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..functions import FUNCTIONS
+from ..structure import Structure
+
+_KEPT: WeakKeyDictionary[Structure, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
+
+
+def kept(graph: Structure) -> dict[Any, Any]:
+    """What was made for the graph as it is, from the functions as they are; else nothing."""
+    version = FUNCTIONS.version, len(graph.ops), len(graph.names), len(graph.partials)
+    if graph not in _KEPT or _KEPT[graph][0] != version:
+        _KEPT[graph] = version, {}
+    return _KEPT[graph][1]
