@@ -1,0 +1,70 @@
+"""python -m tests.referee: random graphs through every route, as many as you like."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from . import oracles
+from .judge import Record
+from .report import found, summary
+
+CHUNK = 25
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.referee", description=__doc__)
+    parser.add_argument("--graphs", type=int, default=300, help="how many graphs (default 300)")
+    parser.add_argument("--seed", type=int, default=None, help="first seed (default: a new one)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--oracle",
+        action="append",
+        choices=[*oracles.installed(), "none"],
+        help="libraries to ask (default: those that are installed)",
+    )
+    chosen = parser.parse_args()
+    seed = time.time_ns() // 1_000_000 % 10**9 if chosen.seed is None else chosen.seed
+    libraries = tuple(chosen.oracle or oracles.installed())
+    libraries = tuple(name for name in libraries if name != "none")
+    print(f"{chosen.graphs} graphs from seed {seed}, oracles: {', '.join(libraries) or 'none'}")
+    record, failures, done = Record(), 0, 0
+    for seeds, texts, part in _chunks(seed, chosen.graphs, libraries, chosen.jobs):
+        record.add(part)
+        failures += len(texts)
+        done += seeds
+        for text in texts:
+            print(text, flush=True)
+        if sys.stderr.isatty():
+            print(f"\r{done} graphs, {failures} differ", end="", file=sys.stderr, flush=True)
+    print(summary(record, done, failures))
+    return 1 if failures else 0
+
+
+def _chunks(
+    seed: int, graphs: int, libraries: tuple[str, ...], jobs: int
+) -> Iterator[tuple[int, list[str], Record]]:
+    starts = range(seed, seed + graphs, CHUNK)
+    sizes = [min(CHUNK, seed + graphs - start) for start in starts]
+    if jobs <= 1:
+        for start, size in zip(starts, sizes, strict=True):
+            yield size, *found(start, size, libraries)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        work = {
+            pool.submit(found, start, size, libraries): size
+            for start, size in zip(starts, sizes, strict=True)
+        }
+        for future in as_completed(work):
+            yield work[future], *future.result()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

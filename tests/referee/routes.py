@@ -1,0 +1,332 @@
+"""The routes: every way in which graphc comes to the value or a derivative of a case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+
+import graphc as gc
+
+from .case import DIGITS, Answers, Case, blocks, second_key, slope_key, value_key
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way, how close it must come, and how often it is taken."""
+
+    name: str
+    take: Callable[[Case, random.Random], Answers]
+    tolerance: float = 1e-9
+    share: float = 1.0  # of the cases: dear routes are sampled
+
+
+ROUTES: dict[str, Route] = {}
+
+
+def route(name: str, **fields: Any) -> Callable[[Any], Any]:
+    def register(take: Any) -> Any:
+        ROUTES[name] = Route(name, take, **fields)
+        return take
+
+    return register
+
+
+# The interpreter.
+
+
+def _values(graph: gc.Graph, at: Any) -> Answers:
+    return {value_key(name): value for name, value in graph.values(at).items()}
+
+
+def _reverse(case: Case, graph: gc.Graph, at: Any, names: Any = None) -> Answers:
+    found = graph.reverse(case.loss, at)
+    shapes = case.shapes
+    return {
+        slope_key(case.loss, name): found.get(name, np.zeros(shapes[name]))
+        for name in (case.wrt if names is None else names)
+    }
+
+
+def _jacobians(case: Case, of_leaf: Callable[[str], Any]) -> Answers:
+    return {slope_key(case.node, name): of_leaf(name) for name in case.leaves}
+
+
+def _hessian(case: Case, matrix: Any, names: Any = None) -> Answers:
+    """The blocks of one 2-D matrix."""
+    names, shapes = names or case.leaves, case.shapes
+    found: Answers = {}
+    start = 0
+    for one in names:
+        height = int(np.prod(shapes[one]))
+        for other, part in blocks(matrix[start : start + height], names, shapes):
+            key = second_key(case.loss, one, other)
+            found[key] = np.reshape(part, (*shapes[one], *shapes[other]))
+        start += height
+    return found
+
+
+@route("interpreter")
+def interpreter(case: Case, rng: random.Random) -> Answers:
+    graph, at = case.graph, case.at
+    found = _values(graph, at) | _reverse(case, graph, at)
+    return found | _jacobians(case, lambda name: graph.jacobian(case.node, name, at))
+
+
+@route("interpreter, second", share=0.3)
+def interpreter_second(case: Case, rng: random.Random) -> Answers:
+    return _hessian(case, case.graph.hessian(case.loss, case.leaves, case.at))
+
+
+@route("digits")
+def digits(case: Case, rng: random.Random) -> Answers:
+    graph = case.graph
+    with mpmath.workdps(DIGITS):
+        at = case.precise()
+        return _values(graph, at) | _reverse(case, graph, at)
+
+
+@route("digits, second", share=0.15)
+def digits_second(case: Case, rng: random.Random) -> Answers:
+    with mpmath.workdps(DIGITS):
+        at, graph = case.precise(), case.graph
+        found = _jacobians(case, lambda name: graph.jacobian(case.node, name, at))
+        return found | _hessian(case, graph.hessian(case.loss, case.leaves, at))
+
+
+@route("interpreter, forward", share=0.4)
+def interpreter_forward(case: Case, rng: random.Random) -> Answers:
+    return {
+        slope_key(case.loss, name): np.reshape(
+            case.graph.derivative(case.loss, name, case.at, mode="forward"), case.shapes[name]
+        )
+        for name in case.wrt
+    }
+
+
+# Compiled functions.
+
+
+def _gradients(case: Case, **options: Any) -> Answers:
+    f = case.graph.compile(case.loss, list(case.wrt), want="value_and_grad", **options)
+    value, slopes = f(case.at)
+    found = {slope_key(case.loss, name): slope for name, slope in slopes.items()}
+    return found | {value_key(case.loss): value}
+
+
+def _compiled(case: Case, **options: Any) -> Answers:
+    found = _gradients(case, **options)
+    values = case.graph.compile(case.loss, want="values", **options)(case.at)
+    return found | {value_key(name): value for name, value in values.items()}
+
+
+@route("fast")
+def fast(case: Case, rng: random.Random) -> Answers:
+    return _compiled(case)
+
+
+@route("readable")
+def readable(case: Case, rng: random.Random) -> Answers:
+    return _compiled(case, style="readable")
+
+
+@route("fast, forward", share=0.5)
+def fast_forward(case: Case, rng: random.Random) -> Answers:
+    return _gradients(case, mode="forward")
+
+
+@route("readable, forward", share=0.2)
+def readable_forward(case: Case, rng: random.Random) -> Answers:
+    return _gradients(case, mode="forward", style="readable")
+
+
+@route("checkpoints", share=0.4)
+def checkpoints(case: Case, rng: random.Random) -> Answers:
+    return _gradients(case, checkpoint=rng.randint(1, 3))
+
+
+@route("float32", tolerance=2e-4, share=0.3)
+def float32(case: Case, rng: random.Random) -> Answers:
+    return _compiled(case, dtype="float32")
+
+
+@route("Jacobian", share=0.6)
+def jacobian(case: Case, rng: random.Random) -> Answers:
+    graph, mode = case.graph, rng.choice(["auto", "reverse", "forward"])
+    style = rng.choice(["fast", "readable"])
+    options = {"want": "jacobian", "mode": mode, "style": style}
+    if rng.random() < 0.5:
+        return _jacobians(case, lambda name: graph.compile(case.node, name, **options)(case.at))
+    matrix = graph.compile(case.node, case.leaves, **options)(case.at)
+    return _matrix(case, matrix)
+
+
+def _matrix(case: Case, matrix: Any) -> Answers:
+    shape = case.shapes[case.node]
+    return {
+        slope_key(case.node, name): np.reshape(part, (*shape, *case.shapes[name]))
+        for name, part in blocks(matrix, case.leaves, case.shapes)
+    }
+
+
+@route("Hessian", share=0.5)
+def hessian(case: Case, rng: random.Random) -> Answers:
+    style = rng.choice(["fast", "readable"])
+    f = case.graph.compile(case.loss, case.leaves, want="hessian", style=style)
+    return _hessian(case, f(case.at))
+
+
+@route("sparse", share=0.4)
+def sparse(case: Case, rng: random.Random) -> Answers:
+    f = case.graph.compile(case.node, case.leaves, want="jacobian", sparse=True)
+    return _matrix(case, f(case.at).toarray())
+
+
+@route("sparse, second", share=0.2)
+def sparse_second(case: Case, rng: random.Random) -> Answers:
+    f = case.graph.compile(case.loss, case.leaves, want="hessian", sparse=True)
+    return _hessian(case, f(case.at).toarray())
+
+
+def _directions(case: Case, rng: random.Random) -> dict[str, Any]:
+    return {
+        name: np.array([rng.gauss(0, 1) for _ in range(int(np.prod(case.shapes[name])))]).reshape(
+            case.shapes[name]
+        )
+        for name in [*case.leaves, case.node]
+    }
+
+
+@route("unit vectors", share=0.3)
+def unit_vectors(case: Case, rng: random.Random) -> Answers:
+    """A Jacobian row by row, or column by column, from vjp or jvp; a Hessian from hvp."""
+    graph, shapes, node = case.graph, case.shapes, case.node
+    style = rng.choice(["fast", "readable"])
+    found: Answers = {}
+    if rng.random() < 0.5:
+        f = graph.compile(node, case.leaves, want="vjp", style=style)
+        rows = [f(case.at, **{f"{node}_bar": seed})[1] for seed in _units(shapes[node])]
+        for name in case.leaves:
+            stacked = np.reshape([row[name] for row in rows], (*shapes[node], *shapes[name]))
+            found[slope_key(node, name)] = stacked
+    else:
+        f = graph.compile(node, case.leaves, want="jvp", style=style)
+        for name in case.leaves:
+            columns = [f(case.at, **{f"{name}_dot": unit})[1] for unit in _units(shapes[name])]
+            stacked = np.reshape(columns, (*shapes[name], *shapes[node]))
+            rank = len(shapes[name])
+            found[slope_key(node, name)] = np.moveaxis(stacked, range(rank), range(-rank, 0))
+    name = rng.choice(case.leaves)
+    f = graph.compile(case.loss, case.leaves, want="hvp", style=style)
+    parts = [f(case.at, **{f"{name}_dot": unit}) for unit in _units(shapes[name])]
+    for other in case.leaves:
+        stacked = np.reshape([part[other] for part in parts], (*shapes[name], *shapes[other]))
+        found[second_key(case.loss, name, other)] = stacked
+    return found
+
+
+def _units(shape: tuple[int, ...]) -> list[Any]:
+    size = int(np.prod(shape))
+    return [row.reshape(shape) for row in np.eye(size)]
+
+
+# Derivatives as graphs and as text.
+
+
+@route("derivative graph", share=0.5)
+def derivative_graph(case: Case, rng: random.Random) -> Answers:
+    derived = case.graph.differentiate(case.loss, list(case.wrt))
+    names = dict(zip(case.wrt, derived.output_names, strict=True))
+    if rng.random() < 0.5:
+        values = derived.values(case.at)
+    else:
+        values = derived.compile(derived.output_names, want="value")(case.at)
+    return {
+        slope_key(case.loss, name): np.broadcast_to(values[bar], case.shapes[name])
+        for name, bar in names.items()
+    }
+
+
+@route("derivative graph, second", share=0.2)
+def derivative_graph_second(case: Case, rng: random.Random) -> Answers:
+    derived = case.graph.differentiate(case.loss, case.leaves)
+    place = rng.randrange(len(case.leaves))
+    name, bar = case.leaves[place], derived.output_names[place]
+    return {
+        second_key(case.loss, name, other): np.reshape(
+            derived.jacobian(bar, other, case.at), (*case.shapes[name], *case.shapes[other])
+        )
+        for other in case.leaves
+    }
+
+
+@route("text and back", share=0.4)
+def text_and_back(case: Case, rng: random.Random) -> Answers:
+    again = gc.parse(case.graph.to_text())
+    return _values(again, case.at) | _reverse(case, again, case.at)
+
+
+@route("derivative graph, text and back", share=0.2)
+def derivative_text_and_back(case: Case, rng: random.Random) -> Answers:
+    derived = case.graph.differentiate(case.loss, case.leaves)
+    values = gc.parse(derived.to_text()).values(case.at)
+    return {
+        slope_key(case.loss, name): np.broadcast_to(values[bar], case.shapes[name])
+        for name, bar in zip(case.leaves, derived.output_names, strict=True)
+    }
+
+
+@route("module", share=0.25)
+def module(case: Case, rng: random.Random) -> Answers:
+    """The emitted text, run by itself, called by position."""
+    style = rng.choice(["fast", "readable"])
+    source = case.graph.emit(case.loss, case.leaves, want="value_and_grad", style=style)
+    space: dict[str, Any] = {"__name__": "emitted"}
+    exec(compile(source, "<emitted>", "exec"), space)
+    value, slopes = space["value_and_grad"](*(case.at[name] for name in case.leaves))
+    found = {slope_key(case.loss, name): slope for name, slope in slopes.items()}
+    return found | {value_key(case.loss): value}
+
+
+# Other graphs with the same meaning.
+
+
+@route("expanded", share=0.3)
+def expanded(case: Case, rng: random.Random) -> Answers:
+    graph = case.graph.expand()
+    if rng.random() < 0.5:
+        return _reverse(case, graph, case.at, case.leaves)
+    slopes = graph.compile(case.loss, case.leaves, want="grad")(case.at)
+    return {slope_key(case.loss, name): slope for name, slope in slopes.items()}
+
+
+@route("collapsed", share=0.3)
+def collapsed(case: Case, rng: random.Random) -> Answers:
+    inner = [n for n in case.graph if n not in case.leaves and n != case.loss]
+    inner = [n for n in inner if case.graph[n].kind == "compute"]
+    gone = rng.sample(inner, rng.randint(0, len(inner)))
+    graph = case.graph.collapse(*gone) if gone else case.graph
+    if rng.random() < 0.5:
+        return _reverse(case, graph, case.at, case.leaves)
+    slopes = graph.compile(case.loss, case.leaves, want="grad")(case.at)
+    return {slope_key(case.loss, name): slope for name, slope in slopes.items()}
+
+
+@route("untied", share=0.2)
+def untied(case: Case, rng: random.Random) -> Answers:
+    """The derivative by a shared leaf is the sum over its copies."""
+    name = rng.choice(case.leaves)
+    graph = case.graph.untie(name)
+    copies = [n for n in graph if n.startswith(f"{name}_")] or [name]
+    at = {k: v for k, v in case.at.items() if k != name}
+    at |= {copy: case.at[name] for copy in copies}
+    if name in list(graph):
+        at[name] = case.at[name]
+    found = graph.reverse(case.loss, at)
+    parts = [found[copy] for copy in copies if copy in found]
+    total = sum(parts) if parts else np.zeros(case.shapes[name])
+    return {slope_key(case.loss, name): total}
