@@ -50,6 +50,7 @@ class Function:
     mark: str = ""  # what a drawing writes on the node; default: the name
     infix: str = ""  # operator in text, with its binding strength below
     binding: int = 9
+    looks: bool = False  # its value may be a view of an operand
     origin: str = "graphc"  # or "user"
     doc: str = ""
 
@@ -312,12 +313,13 @@ untaken: Function = define(
 )
 
 define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
-define("identity", derivative=lambda x, o: 1, latex="{0}", mark="=")
+define("identity", derivative=lambda x, o: 1, latex="{0}", mark="=", looks=True)
 stop: Function = define(
     "stop",
     derivative=lambda x, o: 0,
     latex=r"\operatorname{{stop}}({0})",
     mark="stop",
+    looks=True,
     doc="the value passes, no derivative does",
 )
 
@@ -673,6 +675,7 @@ def declare(
         code=dict(code or {}),
         latex=latex,
         mark=mark,
+        looks=True,  # nobody knows what the user's code does
         origin="user",
         doc=doc,
     )

@@ -34,7 +34,7 @@ def from_user(value: Any, what: str = "the value") -> Any:
             raise GraphcError(f"{what} is {value}; values must be finite")
         return Fraction(value)
     try:
-        array = np.asarray(value)
+        array = np.array(value)  # a copy: the user's array is the user's
     except ValueError:
         raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
     if array.dtype.kind not in "iuf" or isinstance(value, bool):

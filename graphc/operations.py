@@ -60,6 +60,7 @@ class Operation:
     pull: Callable[[Local, int, Any], Any]  # (where, operand, adjoint) -> adjoint of the operand
     push: Callable[[Local, int, Any], Any]
     linear: bool = False  # in each operand: pushing is applying it to the tangent
+    looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
 
 
 OPERATIONS: dict[str, Operation] = {}
@@ -121,7 +122,20 @@ def _contract_push(here: Local, k: int, tangent: Any) -> Any:
     return here.contract(f"{','.join(letters)}->{lead}{out}", *args, **dict(here.settings["sizes"]))
 
 
-define("contract", shape=contract_shape, pull=_contract_pull, push=_contract_push, linear=True)
+def _contract_looks(settings: Settings) -> bool:
+    """Whether nothing is multiplied, summed or spread over a diagonal: axes are only arranged."""
+    left, _, out = settings["spec"].partition("->")
+    return left.isalpha() and set(left) <= set(out) and len(set(out)) == len(out)
+
+
+define(
+    "contract",
+    shape=contract_shape,
+    pull=_contract_pull,
+    push=_contract_push,
+    linear=True,
+    looks=_contract_looks,
+)
 
 
 # Selections.
@@ -157,6 +171,7 @@ define(
     pull=_selection("scatter"),
     push=_selection("gather"),
     linear=True,
+    looks=lambda settings: len(_index_rank(settings["index"])) < 2,  # it may be a slice
 )
 define(
     "scatter",
@@ -179,6 +194,7 @@ define(
     pull=_reshape(lambda here: here.shapes[0]),
     push=_reshape(lambda here: here.shape),
     linear=True,
+    looks=lambda settings: True,
 )
 
 

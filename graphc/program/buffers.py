@@ -1,12 +1,13 @@
 """Which values share memory: liveness over a schedule, and a pool of buffers.
 
 A schedule is a sequence of rows in the order in which they run; with checkpoints a row may run more
-than once, and each run is a value of its own.
+than once, and each run is a value of its own. A value lives until it is read last, by its own name
+or through a view of it; the last run of a row that is wanted lives to the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from .program import Program
@@ -14,15 +15,24 @@ from .program import Program
 
 @dataclass
 class Run:
-    """One execution of a row: which runs it reads, and when its value is read last."""
+    """One execution of a row: which runs it reads, and when its value is needed last."""
 
     row: int
     reads: tuple[int, ...]  # positions of runs; -1 - row for a row that needs no run
-    last: int = -1
+    last: int = -1  # a position; the length of the schedule for a value that is wanted
 
 
-def runs(program: Program, schedule: Sequence[int], free: Callable[[int], bool]) -> list[Run]:
-    """The schedule as runs. `free` rows (arguments, constants) are there without running."""
+def runs(
+    program: Program,
+    schedule: Sequence[int],
+    free: Callable[[int], bool],
+    wanted: Collection[int] = (),
+    looks_at: Callable[[int], Collection[int]] = lambda row: (),
+) -> list[Run]:
+    """The schedule as runs. `free` rows (arguments, constants) are there without running.
+
+    `looks_at` gives the operands whose memory a row shares where it has none of its own.
+    """
     latest: dict[int, int] = {}
     found: list[Run] = []
     for position, row in enumerate(schedule):
@@ -32,6 +42,14 @@ def runs(program: Program, schedule: Sequence[int], free: Callable[[int], bool])
                 found[read].last = position
         found.append(Run(row, reads))
         latest[row] = position
+    for row in wanted:
+        if row in latest:
+            found[latest[row]].last = len(found)
+    for run in reversed(found):  # a view of a view comes later than what both look at
+        seen = looks_at(run.row)
+        for operand, read in zip(program.operands[run.row], run.reads, strict=True):
+            if operand in seen and read >= 0:
+                found[read].last = max(found[read].last, run.last)
     return found
 
 

@@ -120,7 +120,7 @@ class Blocks:
 
     def _steps(self, order: Sequence[int]) -> list[str]:
         """One line (or two) per operation, each into a buffer or a result."""
-        found = runs(self.program, order, self.free.__contains__)
+        found = runs(self.program, order, self.free.__contains__, self.results)
         final = {run.row: position for position, run in enumerate(found)}
         where: list[str] = []  # the text by which each run's value goes
         held: list[Buffer | None] = []  # its buffer, if it has one
@@ -128,7 +128,7 @@ class Blocks:
         for position, run in enumerate(found):
             dying = [r for r in dict.fromkeys(run.reads) if r >= 0 and found[r].last == position]
             lasting = run.row in self.results and final[run.row] == position
-            reusable = [held[r] for r in dying if not self._lasts(found, r, final)]
+            reusable = [held[r] for r in dying]
             target, buffer = self._target(run, lasting, reusable)
             operands = [self.free[-1 - r] if r < 0 else where[r] for r in run.reads]
             where.append(target)
@@ -138,11 +138,6 @@ class Blocks:
                 if given is not None and given != buffer:
                     self.pool.give_back(*given)
         return [*lines, *self._delivered(final, where)]
-
-    def _lasts(self, found: Sequence[Run], position: int, final: dict[int, int]) -> bool:
-        """Whether a value is needed until the end of the block."""
-        row = found[position].row
-        return row in self.results and final[row] == position
 
     def _target(
         self, run: Run, lasting: bool, reusable: Sequence[Buffer | None]

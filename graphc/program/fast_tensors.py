@@ -17,7 +17,6 @@ from .module import Task
 from .naming import Naming
 from .readable import Returned
 from .ufuncs import into
-from .views import is_view
 
 Buffer = tuple[tuple[str, str], int]  # ((shape, dtype), number)
 MOST_SPACES = 4  # workspaces that a module keeps, one for each set of sizes
@@ -36,6 +35,7 @@ class Workspace:
         text.exact_fractions = False
         self.np, self.program = text.namespace, one.program
         self.pool = Pool()
+        self.wanted = frozenset(one.rows())  # results are arrays of their own
         self.buffers: dict[Buffer, str] = {}
         self.free: dict[int, str] = {}  # arguments and constants: rows that need no run
         for row, op in enumerate(self.program.ops):
@@ -56,6 +56,7 @@ class Workspace:
         sizes = sorted(self.one.asked.graph.named_sizes())
         key = ", ".join(self.naming.of(size) for size in sizes)
         spaces, space = self.naming.fresh("spaces"), self.naming.fresh("space")
+        fresh = self.naming.fresh("results")
         made = self.naming.fresh("workspace")
         listed = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
         self.text.preamble += [
@@ -69,10 +70,11 @@ class Workspace:
             f"{space} = {spaces}.pop({known}, None) or {made}({key})",
             f"{listed} = {space}",
             *steps,
+            f"{fresh} = {returned}",  # before another thread may take the workspace
             f"if len({spaces}) >= {MOST_SPACES}:",
             f"    {spaces}.clear()",
             f"{spaces}[{known}] = {space}",
-            f"return {returned}",
+            f"return {fresh}",
         ]
 
     def _maker(self, name: str) -> list[str]:
@@ -87,9 +89,7 @@ class Workspace:
         return [*head, "    return (", *arrays, "    )"]
 
     def _steps(self, order: Sequence[int], names: dict[int, str]) -> list[str]:
-        found = runs(self.program, order, self.free.__contains__)
-        self._extend(found)
-        wanted = set(self.one.rows())
+        found = runs(self.program, order, self.free.__contains__, self.wanted, self._looks_at)
         where: list[str] = []
         held: list[Buffer | None] = []
         lines: list[str] = []
@@ -102,7 +102,7 @@ class Workspace:
             reusable = [held[r] for r in run.reads if r >= 0 and r in dying]
             name = self._name(run.row)
             buffer = None
-            if run.row in wanted or not self._fits_buffer(run):
+            if not self._fits_buffer(run.row):
                 pieces = [(operand, ATOM) for operand in operands]
                 lines.append(f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}")
             else:
@@ -121,26 +121,22 @@ class Workspace:
             names[run.row] = name
         return lines
 
-    def _extend(self, found: Sequence[Run]) -> None:
-        """What a view looks at lives as long as the view."""
-        for run in reversed(found):
-            if is_view(self.program, run.row):
-                for read in run.reads:
-                    if read >= 0:
-                        found[read].last = max(found[read].last, run.last)
-
     def _name(self, row: int) -> str:
         named = self.program.names.get(row)
         return self.naming.of(named[0]) if named else self.naming.numbered("t")
 
-    def _fits_buffer(self, run: Run) -> bool:
-        """Whether an operation can write into memory that is there."""
-        op = self.program.ops[run.row]
-        if not self.program.shapes[run.row]:
+    def _looks_at(self, row: int) -> tuple[int, ...]:
+        """The operands whose memory a row shares: none if it is written into a buffer."""
+        return () if self._fits_buffer(row) else self.program.looks_at(row)
+
+    def _fits_buffer(self, row: int) -> bool:
+        """Whether a value is no result, and its operation can write into memory that is there."""
+        op = self.program.ops[row]
+        if row in self.wanted or not self.program.shapes[row]:
             return False
         if op in FUNCTIONS:
             return True
-        return op == "contract" and self._product(run.row) is not None
+        return op == "contract" and self._product(row) is not None
 
     def _product(self, row: int) -> str | None:
         """The function with out= that does a contraction, or None."""

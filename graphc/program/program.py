@@ -62,6 +62,13 @@ class Program:
         op = self.ops[row]
         return op in FUNCTIONS and FUNCTIONS[op].binding == 0
 
+    def looks_at(self, row: int) -> tuple[int, ...]:
+        """The operands whose memory the value of a row may share."""
+        op, operands = self.ops[row], self.operands[row]
+        if op in OPERATIONS:
+            return operands[:1] if OPERATIONS[op].looks(self.settings[row]) else ()
+        return operands if op in FUNCTIONS and FUNCTIONS[op].looks else ()
+
     def operations(self) -> int:
         """The number of operations."""
         return sum(1 for op in self.ops if op not in LEAVES and op not in ("const", "size", "pi"))

@@ -14,7 +14,6 @@ from .naming import Naming
 from .program import Program
 from .sparse import Sparse
 from .statements import statements
-from .views import is_view
 from .wants import Matrix, Results
 
 MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
@@ -125,12 +124,12 @@ class Returned:
             self.needs_points = True
             np = self.text.namespace
             return f"{np}.full(points, {name}, dtype={np}.{self.text.dtype})[()]"
-        shared = program.is_leaf(row) or row in self._handed_over or is_view(program, row)
+        shared = program.is_leaf(row) or row in self._handed_over or program.looks_at(row)
         if row not in self._complete and self.text.is_constant(program, row):
             np = self.text.namespace
             return f"{np}.array({name}, dtype={np}.{self.text.dtype})[()]"
         self._handed_over.add(row)
-        return f"+{name}" if shared and name.isidentifier() else name
+        return f"+{name}" if shared else name
 
     def _is_narrow(self, row: int) -> bool:
         """Whether a row may lack some of the points."""
