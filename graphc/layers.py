@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GraphcError
+from .errors import GraphcError, visible
 from .formula import expression_text
 from .functions import COMPOSED, log, maximum, minimum
 from .given import array_from_user
@@ -655,7 +655,9 @@ def pad(x: Value, widths: Any) -> Value:
     rank = len(x.shape)
     given = np.asarray(widths)
     if given.dtype.kind not in "iu" or given.shape not in ((), (2,), (1, 2), (rank, 2)):
-        raise GraphcError(f"pad: {_is(x)}; give one (before, after) pair per axis, not {widths!r}")
+        raise GraphcError(
+            f"pad: {_is(x)}; give one (before, after) pair per axis, not {visible(str(widths))}"
+        )
     if given.min() < 0:
         raise GraphcError(f"pad: {_is(x)}; the widths {widths!r} must be 0 or more")
     result = x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .errors import GraphcError, listing
+from .errors import GraphcError, listing, visible
 from .names import checked
 
 Size = int | str
@@ -29,7 +29,7 @@ def checked_shape(shape: Any) -> Shape:
         raise GraphcError(f"the shape {shape!r} is not a tuple of sizes such as (3, 'n')") from None
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, (int, str)):
-            raise GraphcError(f"the size {size!r} is neither a number nor a name")
+            raise GraphcError(f"the size {visible(str(size))} is neither a number nor a name")
         if isinstance(size, str):
             checked(size)
         elif size < 0:
@@ -63,7 +63,8 @@ def axis_of(axis: Any, shape: Shape, what: str) -> int:
     """An axis counted from the end, -rank..-1, so that further leading axes do not move it."""
     rank = len(shape)
     if isinstance(axis, bool) or not isinstance(axis, int):
-        raise GraphcError(f"{what}: axis={axis!r} is not a whole number")
+        shown = " ".join(repr(axis).split())[:60]  # an array has lines
+        raise GraphcError(f"{what}: axis={shown} is not a whole number")
     if not -rank <= axis < rank:
         raise GraphcError(
             f"{what}: axis {axis} is out of range for the {rank} axes of {shape_text(shape)}"

@@ -165,11 +165,9 @@ class Structure:
                     f"{operand.graph.name!r}, not to {self.name!r}; declare both in one graph"
                 )
             return operand.row
+        if isinstance(operand, str) and operand in self.named_sizes():
+            return self.append("size", size=operand)  # x.shape[0]
         return self.constant(operand)
-
-    def function_of_ufunc(self, ufunc: str) -> str | None:
-        """The function of the table that a NumPy ufunc stands for."""
-        return UFUNCS.get(ufunc)
 
     def bind(self, name: str, row: int) -> int:
         """Gives a row a name that nobody has yet."""
@@ -458,32 +456,6 @@ def simple_exponent(value: Any) -> Any:
         exact = Fraction(value)
         return exact if exact.denominator <= 64 else value
     return value if isinstance(value, (int, Fraction)) else None
-
-
-def _ufuncs() -> dict[str, str]:
-    table = {
-        "negative": "neg",
-        "subtract": "sub",
-        "multiply": "mul",
-        "divide": "div",
-        "true_divide": "div",
-        "power": "pow",
-        "float_power": "pow",
-        "less": "lt",
-        "less_equal": "le",
-        "greater": "gt",
-        "greater_equal": "ge",
-        "equal": "eq",
-        "not_equal": "ne",
-        "add": "add",
-    }
-    for record in FUNCTIONS.values():
-        if "numpy" in record.native:
-            table[record.native["numpy"]] = record.name
-    return table
-
-
-UFUNCS = _ufuncs()
 
 
 class HasOperands(Protocol):
