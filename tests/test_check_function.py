@@ -1,5 +1,6 @@
 """Checking any function: arrays, dicts, lists, element-wise and vector functions, noise, kinks."""
 
+import json
 import math
 import subprocess
 import sys
@@ -284,3 +285,145 @@ def test_a_wrong_slope_of_a_smooth_function_is_no_kink():
         report = gc.check_function(function, slope, at)
         assert report.verdict == "wrong" and not list(report.kinks)
         assert all("kink" not in row.evidence for row in report.rows)
+
+
+# A verdict is never better than its evidence.
+
+
+def softmax(x):
+    raised = np.exp(x - x.max())
+    return raised / raised.sum()
+
+
+def test_a_claim_of_the_functions_own_shape_is_a_diagonal_only_if_the_rest_is_zero():
+    x = np.array([0.1, 0.2, 0.3])
+    report = gc.check_function(softmax, lambda x: softmax(x) * (1 - softmax(x)), x)
+    assert report.verdict == "wrong" and all(len(index) == 2 for _, index in report.blame)
+    assert "give all of it, of shape (3, 3)" in str(report).replace("\n", " ")
+    s = softmax(x)
+    assert verdict(softmax, lambda x: np.diag(s) - np.outer(s, s), x) == "correct"
+    assert verdict(np.tanh, lambda x: 1 - np.tanh(x) ** 2, np.ones((2, 2))) == "correct"
+    assert verdict(lambda x: x[::-1] * 1.0, lambda x: np.zeros(2), np.array([1.0, 2.0])) == "wrong"
+
+
+def added(f, g):
+    return lambda x: f(x) + g(x)
+
+
+@pytest.mark.parametrize("place", [0.5, 1.0, -2.0])
+@pytest.mark.parametrize("width", [10.0**-k for k in range(1, 9)])
+def test_narrow_features_are_seen(width, place):
+    def bump(x):
+        return np.exp(-(((x - 1) / width) ** 2))
+
+    def slope(x):
+        return -2 * (x - 1) / width**2 * bump(x)
+
+    def odd(x):
+        return (x - 1) / width * bump(x)
+
+    def odd_slope(x):
+        return bump(x) * (1 - 2 * ((x - 1) / width) ** 2) / width
+
+    at = 1 + width * place
+    for f, grad in ((bump, slope), (odd, odd_slope)):
+        both, slopes = added(np.sin, f), added(np.cos, grad)
+        assert gc.check_function(both, slopes, at).ok
+        assert verdict(f, lambda x: 0.0, at) != "correct"
+        assert verdict(both, np.cos, at) != "correct"
+    assert verdict(lambda x: np.sin(x) + odd(x), np.cos, 1.0) != "correct"
+
+
+@pytest.mark.parametrize("offset", [10.0**k for k in range(0, 18, 2)])
+@pytest.mark.parametrize("factor", [-1, 0, 0.99, 1.01, 7])
+def test_what_an_offset_hides_is_not_correct(offset, factor):
+    f = lambda x: offset + np.sin(x)  # noqa: E731
+    report = gc.check_function(f, lambda x: factor * np.cos(x), 1.0)
+    (row,) = report.rows
+    assert row.verdict != "correct" or abs(1 - factor) * np.cos(1.0) <= row.bound
+    strictly = gc.check_function(f, lambda x: factor * np.cos(x), 1.0, strict=True)
+    assert factor == 0 or not strictly.ok
+    assert gc.check_function(f, np.cos, 1.0).ok
+
+
+def test_what_other_scales_hide_is_not_correct():
+    t = np.array([-300.0, 0.0, 300.0])
+    for factor in (7, 1, 0):
+        report = gc.check_function(lambda t: np.sum(np.exp(t)), np.exp(t) * [1, factor, 1], t)
+        assert [row.verdict for row in report.rows][1:] == ["float-noise", "correct"]
+        assert report.ok
+
+
+def test_the_bound_of_a_correct_verdict_is_printed():
+    report = gc.check_function(np.sin, np.cos, 1.0)
+    assert "correct up to 1.5e-08 of a derivative" in str(report)
+    assert json.loads(report.to_json())["rows"][0]["bound"] == report.rows[0].bound < 1e-8
+    report = gc.check_function(lambda x: 1 + x * x, lambda x: 2 * x, 0.0)
+    assert report.verdict == "correct" and "where it is nearly 0" in str(report)
+
+
+def test_float32_above_2000_coordinates():
+    x = np.random.default_rng(0).standard_normal(3_000).astype(np.float32)
+
+    def narrow(x):
+        return np.sum(np.exp(x.astype(np.float32)), dtype=np.float32)
+
+    def wrong(x, factor):
+        found = np.exp(x)
+        found[7] *= np.float32(factor)
+        return found
+
+    for factor in (3.4, -1.4):
+        report = gc.check_function(narrow, lambda x: wrong(x, factor), x)  # noqa: B023
+        assert report.verdict == "wrong" and report.blame == [("x", (7,))]
+    for f in (narrow, lambda x: np.sum(np.exp(x))):
+        report = gc.check_function(f, np.exp, x)
+        assert report.ok and "!" not in str(report)
+        assert not gc.check_function(f, lambda x: 3.4 * np.exp(x), x).ok
+
+
+def test_without_time_a_direction_is_measured_all_the_same():
+    x = np.array([1.0, 2.0, 3.0])
+    assert not gc.check_function(lambda x: np.sum(x**2), lambda x: 3 * x, x, seconds=0).ok
+    assert gc.check_function(lambda x: np.sum(x**2), lambda x: 2 * x, x, seconds=0).ok
+    at_kink = gc.check_function(
+        lambda x: np.sum(np.maximum(x, 0)), lambda x: 1.0 * (x > 0), 0 * x, seconds=0
+    )
+    assert at_kink.ok
+    with pytest.raises(gc.GraphcError, match="ended before a derivative was measured"):
+        gc.check_function(lambda x: x**2, lambda x: 3 * x, x, seconds=0)
+
+
+def test_a_gradient_with_too_few_parts_is_refused():
+    at = {"a": np.ones(2), "b": np.ones(2)}
+    with pytest.raises(gc.GraphcError, match=r"1 parts for 2 arguments \(a, b\)"):
+        gc.check_function(lambda a, b: a @ b, lambda a, b: (b,), at)
+    report = gc.check_function(lambda a, b: a @ b, lambda a, b: (b, None), at)
+    assert "leaves them out: b" in report.notes[0]
+    at = {"a": np.ones(2), "rows": np.array([True, False])}
+    assert gc.check_function(lambda a, rows: a[rows].sum(), lambda a, rows: (1.0 * rows,), at).ok
+    graph = gc.parse("input a b\ny = a*b")
+    with pytest.raises(gc.GraphcError, match=r"1 parts for 2 arguments \(a, b\)"):
+        gc.check_function(graph, lambda a, b: (b,), {"a": 1.0, "b": 2.0})
+
+
+def test_points_are_drawn_for_graphs_too():
+    graph = gc.parse("input x\ny = abs(x)*x")
+    report = gc.check_function(graph, lambda x: 2 * x, 1.0, points=8)
+    assert len(report.points) == 8 and report.verdict == "wrong"
+    assert {row.point for row in report.rows} == set(range(8))
+    assert gc.check_function(graph, lambda x: 2 * abs(x), points=8).ok
+    assert gc.check_function(graph, points=8).ok
+
+
+def test_the_smallest_numbers_there_are():
+    assert verdict(lambda x: x, lambda x: 1.0, 5e-324) == "correct"
+    assert verdict(lambda x: x, lambda x: 2.0, 5e-324) == "wrong"
+    assert gc.check_function(lambda x: x * x, lambda x: 2 * x, 5e-324).ok
+    assert verdict(np.log, lambda x: 1 / x, 1e-305) == "correct"
+
+
+def test_stairs_of_rounding_are_no_slopes():
+    stairs = lambda x: ((1e9 + x) - 1e9) + x * x  # noqa: E731
+    assert gc.check_function(stairs, lambda x: 1 + 2 * x, 0.1).ok
+    assert not gc.check_function(stairs, lambda x: 2 * x, 0.1).ok

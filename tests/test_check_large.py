@@ -99,3 +99,12 @@ def test_a_large_graph_is_searched_too(w6):
         ("W2", (3, 7))
     ]
     assert report.blame == [("W2", "a2")] and report.evaluations < 300
+
+
+def test_more_wrong_claims_than_are_searched_for_blame_no_node_called_all():
+    graph = gc.parse("param W[80,80] x[80]\ny = sum(tanh(W @ x))")
+    rng = np.random.default_rng(0)
+    at = {"W": rng.standard_normal((80, 80)) / 9, "x": np.ones(80)}
+    right = {name: np.asarray(found, float) for name, found in graph.reverse("y", at).items()}
+    report = gc.check(graph, at=at, claimed={"W": 1.3 * right["W"], "x": 0.5 * right["x"]})
+    assert not report.ok and {source for source, _ in report.blame} <= {"W", "x"}

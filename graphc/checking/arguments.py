@@ -132,23 +132,26 @@ def claims(args: Arguments, grad: Any, notes: list[str]) -> dict[str, Any]:
                 f"(arguments: {listing(args.originals)})"
             )
         found = {str(name): value for name, value in grad.items() if str(name) in args.moving}
-        left = [name for name in args.moving if name not in found]
-        if left:
-            notes.append(f"not checked, because the gradient leaves them out: {listing(left)}")
-    elif isinstance(grad, (tuple, list)) and args.kind != "bare":
-        if len(grad) > len(args.originals):
+    elif isinstance(grad, (tuple, list)) and len(args.originals) > 1:
+        names = args.originals if len(grad) == len(args.originals) else args.moving
+        if len(grad) != len(names):
             raise GraphcError(
-                f"the gradient has {len(grad)} parts for {len(args.originals)} arguments"
+                f"the gradient has {len(grad)} parts for {len(args.originals)} arguments "
+                f"({listing(args.originals)}); return one for each, None for those without"
             )
-        pairs = zip(args.originals, grad, strict=False)
+        pairs = zip(names, grad, strict=True)
         found = {name: part for name, part in pairs if name in args.moving and part is not None}
     elif len(args.moving) == 1:
-        found = {args.moving[0]: grad}
+        alone = isinstance(grad, (tuple, list)) and len(grad) == 1 and args.kind != "bare"
+        found = {args.moving[0]: grad[0] if alone else grad}
     else:
         raise GraphcError(
             f"the gradient returned one {type(grad).__name__} for {len(args.moving)} arguments; "
             "return a dict by name, or a tuple in their order"
         )
+    left = [name for name in args.moving if name not in found]
+    if left:
+        notes.append(f"not checked, because the gradient leaves them out: {listing(left)}")
     return {name: to_array(value, f"the gradient by {name!r}") for name, value in found.items()}
 
 

@@ -17,8 +17,11 @@ from .verdicts import AT_KINK, CORRECT, NEAR_KINK, NOISE, NOT_FINITE, WRONG, Fin
 
 WIDEST, SCALES = 0.1, 16  # of the argument's size, and how many steps shrink from there
 MOST_SCALES = 24  # further steps for an argument far below 1
+SMALLEST = float(np.finfo(float).tiny)  # the least size of an argument, for steps that are not 0
+QUIET = 1e-320  # the least noise: values below it are rounded to a few bits, or to 0
 REACH = 2 * STEP  # a kink within this part of the argument's size is told
 SUDDEN = 200.0  # no smooth function's gap falls so much in one step (that of x**4 falls by 64)
+FLAT = 1e-10  # of the slopes nearby: a slope that is 0 up to this is known well enough
 KINK = "f"  # a black box has no nodes to name
 Values = Callable[[Any], Any]  # steps -> values of the function
 
@@ -28,10 +31,24 @@ class Slack:
     """What is forgiven: the relative tolerance, the rounding of the claims, and the noise of f."""
 
     tolerance: float
-    rounding: float
+    rounding: float  # absolute, of the claim: within it nothing is wrong, but nothing is right
     noise: float  # absolute, of the values
     epsilon: float  # of the type the function is measured in
     unit: float  # the size of an ordinary slope
+
+    @property
+    def limit(self) -> float:
+        """The part of a derivative that may hide behind the verdict `correct`."""
+        return limit(self.tolerance**2)
+
+    def bound(self, claim: float, found: Slope) -> float:
+        """The error of a claim that would have passed: what is forgiven, and what is not known."""
+        return self.tolerance * max(abs(claim), abs(found.value)) + 4 * found.error
+
+
+def limit(epsilon: float) -> float:
+    """The part of a derivative that may hide behind `correct`, for claims of a type's rounding."""
+    return float(epsilon**0.4)  # 5e-7 of float64, 2e-3 of float32
 
 
 def settle(
@@ -43,22 +60,23 @@ def settle(
     near = values(scale * max(1e-9, 64 * slack.epsilon) * np.arange(-8, 9))
     # a kink among the nearest values would pass for noise, but not on both sides
     noise = max(min(noise_level(near[:9]), noise_level(near[8:])), slack.noise)
-    noise = max(noise, slack.epsilon * abs(base))
-    more = min(int(np.ceil(np.log(around / scale) / np.log(SHRINK))), MOST_SCALES)
+    noise = max(noise, slack.epsilon * abs(base), QUIET)
+    more = int(min(np.ceil(np.log(around / scale) / np.log(SHRINK)), MOST_SCALES))
     widths = WIDEST * scale * SHRINK ** (more - np.arange(SCALES + more, dtype=float))
     ahead, behind = values(widths), values(-widths)
     noise = max(noise, _quantum(ahead - base, behind - base))
     with np.errstate(all="ignore"):
         gap = np.abs((ahead - base) - (base - behind)) / widths
         size = np.fmax(np.abs(ahead - base), np.abs(base - behind)) / widths
-    error = 4 * noise / widths
-    slack = replace(
-        slack, unit=max(slack.unit, float(np.max(size[np.isfinite(size)], initial=0.0)))
-    )
+        error = 4 * noise / widths
+        nearby = np.where(np.isfinite(size), size - 2 * error, 0.0)
     if not np.isfinite(claim):
         found = _smooth(ahead, behind, widths[0], noise)
         measured = np.nan if found is None else found.value
         return Finding(measured, NOT_FINITE, f"the derivative is {claim} at this point")
+    if claim == 0 and not size.any():
+        return still(base, float(widths[0]), slack)
+    slack = replace(slack, unit=float(nearby.max(initial=0.0)))
     jump = max(1e-3, 100 * slack.epsilon**0.5)  # a smaller part of a slope is curvature or noise
     stays = _stays(gap, jump * size, error)
     if stays is not None:
@@ -67,10 +85,13 @@ def settle(
     if falls is not None:
         distance, inside = falls
         found = ridders(values, inside / 2, noise, 8)
-        told = f"a kink lies {distance:.0e} away, within the stencil; "
-        result = _compared(claim, found, slack)
-        verdict = NEAR_KINK if result.verdict == CORRECT else result.verdict
-        return Finding(result.measured, verdict, told + result.evidence, KINK)
+        stairs = _stairs(values, ahead, behind, widths, found)
+        if stairs <= noise:
+            told = f"a kink lies {distance:.0e} away, within the stencil; "
+            result = _compared(claim, found, slack)
+            verdict = NEAR_KINK if result.verdict == CORRECT else result.verdict
+            return Finding(result.measured, verdict, told + result.evidence, KINK, result.bound)
+        noise = stairs
     found = _smooth(ahead[more:], behind[more:], widths[more], noise)
     if more and (found is None or found.error > 1e-6 * abs(found.value)):
         wide = _smooth(ahead, behind, widths[0], noise)  # if it continues what is found near x
@@ -78,13 +99,51 @@ def settle(
             found = wide
     if found is None:
         return _at_border(values, base, claim, scale, noise, slack)
+    stairs = _stairs(values, ahead, behind, widths, found)
+    if stairs > noise:
+        noise = stairs
+        found = _smooth(ahead, behind, widths[0], noise) or found
     result = _compared(claim, found, slack)
     place = int(np.argmin(np.abs(widths - found.step)))
-    bent = gap[place] > jump * size[place] + 20 * error[place]
+    bent = gap[place] > jump * size[place] + 80 * noise / widths[place]
     if result.verdict == WRONG and bent:
         # the mean of two slopes is no slope: what looked smooth has a kink too close to resolve
         return _at_kink(values, base, claim, scale, noise, slack)
     return result
+
+
+def still(base: float, step: float, slack: Slack) -> Finding:
+    """The verdict on a claimed 0 where no step so wide changes the value by a single bit."""
+    bound = slack.epsilon * abs(base) / step
+    if bound <= slack.limit * slack.unit:
+        return Finding(0.0, CORRECT, "the value does not change", bound=bound)
+    return Finding(0.0, NOISE, f"differences are good to {bound:.1e} only: cannot tell")
+
+
+def _stairs(values: Values, ahead: Any, behind: Any, widths: Any, found: Slope | None) -> float:
+    """The noise of values that are smooth only between the steps of a staircase, else 0.
+
+    Rounding inside a function ((1e9 + x) - 1e9) makes stairs: short steps stay on one of them and
+    agree on its slope, wide ones on another. At a distance from the point the slopes of short
+    steps are the same on stairs, not so beside a narrow feature or in a fast oscillation.
+    """
+    if found is None:
+        return 0.0
+    with np.errstate(all="ignore"):
+        quotients = (ahead - behind) / (2 * widths)
+        apart = np.abs(quotients - found.value)
+        same = np.abs(np.diff(quotients)) <= 0.05 * np.abs(quotients[1:])
+    other = (apart > 0.1 * abs(found.value) + 10 * found.error) & (widths > found.step)
+    run = np.flatnonzero(same[1:] & same[:-1] & other[2:])
+    if not len(run):
+        return 0.0
+    width, gap = float(widths[run[-1] + 1]), float(apart[run[-1] + 2])
+    far, short = width * (0.5 + np.arange(9) / 16), found.step / SHRINK**2
+    places = np.concatenate([-far[:3], far[:3]])
+    local = (values(places + short) - values(places - short)) / (2 * short)
+    if np.sum(np.abs(local - found.value) <= 0.5 * gap) < len(places) - 1:
+        return 0.0
+    return 4 * min(noise_level(values(far)), noise_level(values(-far)))
 
 
 def _quantum(ahead: Any, behind: Any) -> float:
@@ -158,7 +217,8 @@ def _at_kink(
     if abs(left - right) <= room:  # no kink after all: both sides agree
         result = _compared(claim, Slope(middle, left_error + right_error), slack)
         verdict = result.verdict if within else WRONG
-        return Finding(middle, verdict, f"the slopes of both sides are {middle:.10g}")
+        told = f"the slopes of both sides are {middle:.10g}"
+        return Finding(middle, verdict, told, bound=result.bound)
     told = f"on a kink: one-sided slopes {left:.6g} and {right:.6g}"
     if within:
         return Finding(middle, AT_KINK, told, KINK)
@@ -183,20 +243,19 @@ def _at_border(
         return Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
     result = _compared(claim, min(options, key=lambda slope: slope.error), slack)
     told = f"{result.evidence} (from the side that has values)"
-    return Finding(result.measured, result.verdict, told)
+    return Finding(result.measured, result.verdict, told, bound=result.bound)
 
 
 def _compared(claim: float, found: Slope | None, slack: Slack) -> Finding:
     if found is None:
         return Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
     measured, error = found.value, found.error
-    gap = abs(claim - measured)
-    room = slack.tolerance * max(abs(claim), abs(measured)) + slack.rounding
-    good = max(room, 1e-5 * max(abs(claim), abs(measured)), 1e-8 * slack.unit)
-    if gap <= room + 3 * error:
-        if 3 * error <= good or claim == measured == 0:
-            return Finding(measured, CORRECT, "Ridders' extrapolation agrees")
-        return Finding(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
-    if gap <= 10 * error:
+    gap, size = abs(claim - measured), max(abs(claim), abs(measured))
+    bound = slack.bound(claim, found)
+    if gap <= slack.tolerance * size + 3 * error and (
+        bound <= slack.limit * size or bound <= FLAT * slack.unit
+    ):
+        return Finding(measured, CORRECT, "Ridders' extrapolation agrees", bound=bound)
+    if gap <= max(slack.tolerance * size + slack.rounding + 3 * error, 10 * error):
         return Finding(measured, NOISE, f"differences are good to {error:.1e} only: cannot tell")
     return Finding(measured, WRONG, f"Ridders' extrapolation gives {measured:.10g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .judging import scales
 from .many import Layout, searched
 from .report import Report
 from .schemes import EPSILON, three_point
-from .verdicts import CORRECT, FAILING, Finding, Index, Row
+from .verdicts import CORRECT, FAILING, NOISE, Finding, Index, Row
 
 MOST_SINGLY = 2_000  # coordinates that are measured one by one
 
@@ -138,14 +139,13 @@ class Case:
     def report(self, number: int) -> Report:
         """The rows of every argument, or of a search if there are too many."""
         total = sum(claim.size for claim in self.claims.values())
-        limit = self.budget.evaluations
-        many = total > MOST_SINGLY or (limit is not None and 4 * total > limit - self.budget.used)
-        used = self.budget.used
-        scalar = len(self.base) == 1
-        if many and scalar:
-            rows = self._searched()
-        else:
+        limit, used = self.budget.evaluations, self.budget.used
+        many = total > MOST_SINGLY or (limit is not None and 5 * total > limit - used)
+        scalar, rows = len(self.base) == 1, []
+        if not (scalar and (many or self.budget.spent)):
             rows = [row for name in self.claims for row in self._singly(name)]
+        if scalar and (many or self.budget.spent):  # what was not taken singly is in a direction
+            rows += self._searched()
         for row in rows:
             row.point = number
         blame = [
@@ -172,104 +172,148 @@ class Case:
         diagonal = claim.ndim == 1
         for place in range(array.size):
             if self.budget.spent:
-                self.notes.append(f"the budget ended at {name}[{place}]: the rest was not checked")
+                told = f"the budget ended at {name}[{place}]: the rest was not checked"
+                self.notes.append(told)
+                if len(self.base) > 1:
+                    rows.append(Row(name, None, np.nan, np.nan, NOISE, told, "f"))
                 break
             outputs = [place] if diagonal else list(range(len(self.base)))
             column = claim[place : place + 1] if diagonal else claim[:, place]
-            found = self._judged(name, place, outputs, column)
+            values = self._along(name, place)
+            found = self._judged(name, place, values, outputs, column)
             for output_place, mine, one in zip(outputs, column, found, strict=True):
                 index = _index(place, array.shape)
                 if not diagonal and len(self.base) > 1:
                     index = (*_index(output_place, self.shape), *index)
                 rows.append(self._row(name, index, float(mine), one))
+            if diagonal:
+                rows += self._beside(name, place, values)
         return rows
+
+    def _beside(self, name: str, place: int, values: Callable[[Any], Any]) -> list[Row]:
+        """What a claim for the diagonal of a Jacobian left out: the worst entry of a column."""
+        with np.errstate(all="ignore"):
+            moved = np.abs(values(self._steps(name, place)) - self.base).max(axis=0)
+        moved[place] = 0.0
+        moved[~np.isfinite(moved)] = 0.0
+        if not moved.any():
+            return []
+        other = int(moved.argmax())
+        (found,) = self._judged(name, place, values, [other], np.zeros(1))
+        if found.verdict == CORRECT:
+            return []
+        told = (
+            f"{found.evidence}; the claim has the shape of the value, which is the diagonal of a "
+            f"Jacobian: give all of it, of shape {(*self.shape, *self.arrays[name].shape)}"
+        )
+        index = (*_index(other, self.shape), *_index(place, self.arrays[name].shape))
+        return [self._row(name, index, 0.0, replace(found, evidence=told))]
 
     def _scale(self, name: str, place: int) -> float:
         """The size of an element itself; where it is 0, what is usual for its array."""
         array = self.arrays[name].ravel()
-        return abs(float(array[place])) or float(scales(array)[place])
+        own = abs(float(array[place])) or float(scales(array)[place])
+        return max(own, blackbox.SMALLEST)
 
     def _along(self, name: str, place: int) -> Callable[[Any], Any]:
-        """steps -> values (steps, outputs) with one element moved."""
+        """steps -> values (steps, outputs) with one element moved, each measured once."""
         array = self.arrays[name]
+        kept: dict[bytes, Any] = {}
 
         def values(steps: Any) -> Any:
-            rows = []
-            for step in np.atleast_1d(steps):
-                moved = array.copy()
-                moved.flat[place] = float(array.flat[place]) + float(step)
-                rows.append(self.values({name: moved}))
-            return np.array(rows)
+            steps = np.atleast_1d(np.asarray(steps, float))
+            key = steps.tobytes()
+            if key not in kept:
+                rows = []
+                for step in steps:
+                    moved = array.copy()
+                    moved.flat[place] = float(array.flat[place]) + float(step)
+                    rows.append(self.values({name: moved}))
+                kept[key] = np.array(rows)
+            return kept[key]
 
         return values
 
-    def _judged(self, name: str, place: int, outputs: list[int], column: Any) -> list[Any]:
-        """A verdict for each output: three points where they settle it, else a closer look."""
-        values, scale = self._along(name, place), self._scale(name, place)
-        usual = float(scales(self.arrays[name].ravel())[place])
-        around = max(scale, 1.0)
-        quick = self._quick(values, usual, outputs, column)
-        kept: dict[bytes, Any] = {}
+    def _judged(
+        self, name: str, place: int, values: Callable[[Any], Any], outputs: list[int], column: Any
+    ) -> list[Finding]:
+        """A verdict for each output: five points where they settle it, else a closer look."""
+        scale = self._scale(name, place)
+        quick = self._quick(name, place, values, outputs, column)
 
         def of(output_place: int) -> Callable[[Any], Any]:
-            def along(steps: Any) -> Any:
-                key = np.asarray(steps, float).tobytes()
-                if key not in kept:
-                    kept[key] = values(steps)
-                return kept[key][:, output_place]
-
-            return along
+            return lambda steps: values(steps)[:, output_place]
 
         return [
             quick[k]
             or blackbox.settle(
-                of(o), float(self.base[o]), float(mine), scale, around, self._slack(name, o, scale)
+                *(of(o), float(self.base[o]), float(mine), scale, max(scale, 1.0)),
+                self._slack(name, o, scale),
             )
             for k, (o, mine) in enumerate(zip(outputs, column, strict=True))
         ]
 
     def _slack(self, name: str, output_place: int, scale: float) -> blackbox.Slack:
         claim = self.claims[name]
+        claim = claim if claim.ndim == 1 else claim[output_place]
         with np.errstate(all="ignore"):
-            sizes = np.abs(self.arrays[name].ravel())
-            moves = np.abs(np.where(np.isfinite(claim), claim, 0.0)) * sizes
-        largest = float(moves.max(initial=0.0)) / scale  # of all elements, in units of this one
+            moves = np.abs(claim) * np.abs(self.arrays[name].ravel())
+            moves = moves[np.isfinite(moves) & (moves > 0)]
+            # sizes of many orders: their typical one is that of their logarithms
+            usual = float(np.exp(np.mean(np.log(moves)))) if len(moves) else None
+        base = abs(float(self.base[output_place]))
         return blackbox.Slack(
             float(np.sqrt(self.epsilon)),
-            64 * self.epsilon * largest + self.spread,
+            64 * self.epsilon * float(moves.max(initial=0.0)) / scale + self.spread,
             self.noise,
             self.measured_in,
-            max(largest, abs(float(self.base[output_place])) / scale),
+            (base if usual is None else usual) / scale,
         )
 
-    def _quick(self, values: Any, scale: float, outputs: list[int], column: Any) -> list[Any]:
-        """Verdicts from four neighbours; None where they leave a doubt."""
+    def _steps(self, name: str, place: int) -> Any:
+        """The steps of a first look: there and back, to where kinks are told, and very short."""
+        usual = max(float(scales(self.arrays[name].ravel())[place]), blackbox.SMALLEST)
+        step = self.measured_in ** (1 / 3) * usual
+        reach = blackbox.REACH * max(usual, 1.0) * (self.measured_in / EPSILON) ** 0.2
+        short = 1e-3 * min(step, self._scale(name, place))  # what is narrower than the step shows
+        return np.array([-step, step, -reach, reach, short])
+
+    def _quick(
+        self, name: str, place: int, values: Callable[[Any], Any], outputs: list[int], column: Any
+    ) -> list[Finding | None]:
+        """Verdicts from five neighbours; None where they leave a doubt."""
         if self.noise:
             return [None] * len(outputs)
-        step = self.measured_in ** (1 / 3) * scale
-        reach = blackbox.REACH * max(scale, 1.0) * (self.measured_in / EPSILON) ** 0.2
-        found = values([-step, step, -reach, reach])[:, outputs]
+        steps = self._steps(name, place)
+        _, step, _, reach, short = steps.tolist()
+        found = values(steps)[:, outputs]
         base = self.base[outputs]
-        verdicts: list[Any] = []
+        verdicts: list[Finding | None] = []
         with np.errstate(all="ignore"):
             slopes, errors = three_point(found[:2].T, step, base)
             errors = errors * (self.measured_in / EPSILON)
             wide = (found[3] - found[2]) / (2 * reach)
+            ahead = (found[4] - base) / short
             bends = np.abs(found[0] + found[1] - 2 * base) / step
             wide_bends = np.abs(found[2] + found[3] - 2 * base) / reach
+            errors = errors + np.abs(wide - slopes) * (step / reach) ** 2
             tolerance = np.sqrt(self.epsilon)
             for k, mine in enumerate(column):
                 size, error = abs(float(mine)), float(errors[k])
-                gap = abs(float(mine) - float(slopes[k]))
-                fine = np.isfinite(size) and error <= 3e-7 * size * (self.epsilon / EPSILON) ** 0.5
+                gap, bound = abs(float(mine) - float(slopes[k])), tolerance * size + 4 * error
                 smooth = (
                     abs(wide[k] - slopes[k]) <= 1e-3 * size
+                    and abs(ahead[k] - slopes[k]) <= 1e-3 * size + 8 * error * step / short
                     and bends[k] <= 1e-3 * size + 4 * error
                     and wide_bends[k] <= 0.1 * size
                 )
-                still = size == 0 and (found[:, k] == base[k]).all()
-                if (fine and smooth and gap <= tolerance * size + 3 * error) or still:
-                    verdicts.append(Finding(float(slopes[k]), CORRECT, "central differences agree"))
+                fine = np.isfinite(size) and bound <= blackbox.limit(self.epsilon) * size
+                if fine and smooth and gap <= tolerance * size + 3 * error:
+                    told = "central differences agree"
+                    verdicts.append(Finding(float(slopes[k]), CORRECT, told, bound=bound))
+                elif size == 0 and (found[:, k] == base[k]).all():
+                    slack = self._slack(name, outputs[k], self._scale(name, place))
+                    verdicts.append(blackbox.still(float(base[k]), reach, slack))
                 else:
                     verdicts.append(None)
         return verdicts
@@ -288,6 +332,7 @@ class Case:
             rng=self.rng,
             noise=self.noise,
             epsilon=self.measured_in,
+            rounding=self.epsilon,
         )
         self.notes.append(covered)
         return rows
@@ -296,13 +341,14 @@ class Case:
         """The row of one coordinate of a function with one value."""
         array = self.arrays[name]
         column = self.claims[name][:, place]
-        found = self._judged(name, place, [0], column)[0]
+        found = self._judged(name, place, self._along(name, place), [0], column)[0]
         return self._row(name, _index(place, array.shape), float(column[0]), found)
 
     def _row(self, name: str, index: tuple[int, ...], mine: float, found: Finding) -> Row:
         return Row(
             *(name, Index(index), mine, float(found.measured), found.verdict, found.evidence),
             *("f", name if found.kink else ""),
+            bound=found.bound,
         )
 
     def _curve(self, row: Row) -> list[tuple[float, float]]:

@@ -56,7 +56,7 @@ def check(
         raise GraphcError(f"{what} needs one output; say which with of=")
     if claimed is not None and want != "grad":
         raise GraphcError(f"claimed= are gradients; leave out want={want!r}")
-    chosen, notes = _points(graph, outputs, at, points, rng)
+    chosen, notes = chosen_points(graph, outputs, at, points, rng)
     budget = Budget(max_evals, seconds, progress)
     asked = Asked(graph, tuple(outputs), wrt, claimed, want, method, str(dtype), budget)
     found = [tried(asked, point, number) for number, point in enumerate(chosen)]
@@ -93,13 +93,15 @@ def _outputs(graph: Structure, of: Any) -> list[int]:
     return [graph.row(of)]
 
 
-def _points(
+def chosen_points(
     graph: Structure,
-    outputs: Sequence[int],
+    outputs: Sequence[int] | None,
     at: Mapping[str, Any] | None,
     points: int | None,
     rng: Any,
 ) -> tuple[list[Point], list[str]]:
+    """The points of a check of some outputs (by default all), and what there is to say of them."""
+    outputs = _outputs(graph, None) if outputs is None else outputs
     if points is None and (at is not None or is_complete(graph, outputs)):
         return given(graph, at or {}, outputs), []
     count = 20 if points is None else points

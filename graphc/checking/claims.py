@@ -69,7 +69,9 @@ def blamed(
         node: list(dict.fromkeys(target for target, _ in hops if target in reaching))
         for node, hops in out_of(graph, sorted(reaching)).items()
     }
-    wrong = {graph.row(row.name) for row in rows if row.verdict in FAILING}
+    wrong = {
+        graph.row(row.name) for row in rows if row.verdict in FAILING and row.index is not None
+    }
     state: dict[int, bool] = {row: row in wrong for row in claims}
     implied = _implied(graph, hood, claims, state, onward, output)
     state = {**implied, **state, output: output in wrong}

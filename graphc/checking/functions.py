@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GraphcError
+from ..errors import GraphcError, listing
+from ..exact import as_float
 from ..structure import Structure
 from .arguments import Arguments, arguments, derived_by_library
 from .case import Case
@@ -38,14 +39,13 @@ def check_function(
     directions are measured and the wrong coordinates are searched for.
     """
     start = time.perf_counter()
+    if isinstance(function, Structure):
+        options = {"strict": strict, "max_evals": max_evals, "seconds": seconds}
+        return _of_graph(function, grad, at, points, rng, {**options, "progress": progress})
     if at is None:
         if points is None:
             raise GraphcError("check_function needs a point: at=array, or at={name: array}")
         at = 1.0
-    if isinstance(function, Structure):
-        report = _of_graph(function, grad, at, points, rng)
-        report.strict = strict
-        return report
     if not callable(function):
         raise GraphcError(f"check_function takes a function, not {type(function).__name__}")
     args = arguments(function, at)
@@ -60,6 +60,11 @@ def check_function(
         if budget.spent:
             break
     report = merged(reports, strict)
+    if report.rows and all(row.index is None and row.derived != row.derived for row in report.rows):
+        raise GraphcError(
+            f"the budget (max_evals={max_evals}, seconds={seconds}) ended before a derivative was "
+            "measured; allow more"
+        )
     if points is not None:
         report.notes.append(f"{len(reports)} points drawn (rng={rng!r})")
     if budget.spent and points is not None and len(reports) < points:
@@ -72,23 +77,48 @@ def check_function(
     return report
 
 
-def _of_graph(graph: Structure, grad: Any, at: Any, points: int | None, rng: Any) -> Report:
+def _of_graph(
+    graph: Structure, grad: Any, at: Any, points: int | None, rng: Any, options: dict[str, Any]
+) -> Report:
     """A graph: its values are known to 50 digits, its kinks by name."""
-    from .checks import check
+    from .checks import check, chosen_points
 
-    if not isinstance(at, Mapping):
-        leaves = [graph.names[row] for row in graph.leaves()]
-        if len(leaves) != 1:
+    names = [graph.names[row] for row in graph.leaves()]
+    if at is not None and not isinstance(at, Mapping):
+        if len(names) != 1:
             raise GraphcError("at: the graph has several inputs; give a dict of names and values")
-        at = {leaves[0]: at}
+        at = {names[0]: at}
+    if points is not None and at is not None and set(names) <= set(at):
+        at = None  # points are drawn instead
     if grad is None:
-        return check(graph, at=at, points=points, rng=rng)
+        return check(graph, at=at, points=points, rng=rng, **options)
+    if points is None or not callable(grad):
+        at = at or {graph.names[row]: as_float(value) for row, value in graph.given.items()}
+        return check(graph, at=at, claimed=_claimed(grad, at), **options)
+    drawn, notes = chosen_points(graph, None, at, points, rng)
+    reports = []
+    for number, point in enumerate(drawn):
+        here = {graph.names[row]: value for row, value in point.values.items()}
+        reports.append(check(graph, at=here, claimed=_claimed(grad, here), **options))
+        for row in reports[-1].rows:
+            row.point = number
+    report = merged(reports, bool(options["strict"]))
+    report.notes = [*notes, *report.notes]
+    return report
+
+
+def _claimed(grad: Any, at: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Claims by name, from whatever the gradient is or returns."""
     claimed = grad(**at) if callable(grad) else grad
-    if not isinstance(claimed, Mapping):
-        names = list(at)
-        parts = claimed if isinstance(claimed, (tuple, list)) and len(names) > 1 else [claimed]
-        claimed = dict(zip(names, parts, strict=False))
-    return check(graph, at=at, claimed=claimed)
+    if isinstance(claimed, Mapping):
+        return claimed
+    parts = claimed if isinstance(claimed, (tuple, list)) and len(at) > 1 else [claimed]
+    if len(parts) != len(at):
+        raise GraphcError(
+            f"the gradient has {len(parts)} parts for {len(at)} arguments ({listing(at)}); "
+            "return one for each, or a dict by name"
+        )
+    return {name: part for name, part in zip(at, parts, strict=True) if part is not None}
 
 
 def _points(args: Arguments, points: int | None, rng: Any) -> list[dict[str, Any]]:

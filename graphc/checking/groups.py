@@ -19,6 +19,9 @@ from .schemes import EPSILON, SHORT_STEP
 
 DIRECTIONS = 4  # before, and after the last finding
 ROUNDS = 8
+WIDE_STEP = 0.03  # where the noise of the values hides more than SEEN at an ordinary step
+SEEN = 1e-2  # of a usual derivative: a single error that has to be seen
+CLAIMS = 16.0  # roundings of a claim that are no error
 
 
 @dataclass
@@ -61,6 +64,11 @@ class Direction:
         """Whether both agree."""
         return abs(self.claimed - self.measured) <= 10 * self.error
 
+    @property
+    def bound(self) -> float:
+        """The part of a single coordinate in this slope that could hide."""
+        return 11 * self.error
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -69,7 +77,7 @@ class Finding:
     wrong: list[int]
     directions: list[Direction]  # of the last round
     complete: bool
-    smallest: float  # the error of a single coordinate that would have been seen
+    usual: float  # the part of an ordinary coordinate in the slope along a direction
 
 
 def search(
@@ -81,12 +89,14 @@ def search(
     rng: Any = 0,
     noise: float = 0.0,
     epsilon: float = EPSILON,
+    rounding: float = EPSILON,
     most: int = 16,
 ) -> Finding:
     """The wrong coordinates of a gradient.
 
     `value(offset)` is the function at the point plus an offset; `confirm(i)` returns the measured
-    slope of a coordinate if its claim is wrong, else None.
+    slope of a coordinate if its claim is wrong, else None. `epsilon` is the rounding of the values,
+    `rounding` that of the claims.
     """
     generator = np.random.default_rng(rng)
     gradient = np.array(claimed, float)
@@ -95,16 +105,27 @@ def search(
     budget.spend(1)
     floor = max(noise, epsilon * abs(base))
     measured: list[Direction] = []
-    smallest = np.inf
+    parts = np.abs(gradient) * scale
+    usual = float(np.sqrt(np.mean(parts**2))) or abs(base)
 
     def residual(direction: Any, step: float) -> tuple[float, float, float, float]:
-        slope = (value(step * direction) - value(-step * direction)) / (2 * step)
+        slope, error = central(direction, step), 4 * floor / step
         budget.spend(2)
+        if step >= WIDE_STEP:
+            wide = central(direction, 2 * step)
+            budget.spend(2)
+            slope, error = (4 * slope - wide) / 3, 2 * error + 1e-2 * abs(slope - wide)
         expected = float(gradient @ direction)
-        error = 4 * floor / step + 1e-7 * abs(expected)
+        error += 1e-7 * abs(expected)
+        error += CLAIMS * rounding * float(np.linalg.norm(gradient * direction))
         return expected - slope, error, expected, slope
 
+    def central(direction: Any, step: float) -> float:
+        return (value(step * direction) - value(-step * direction)) / (2 * step)
+
     start = SHORT_STEP * (epsilon / EPSILON) ** (1 / 3)
+    if 44 * floor / start > SEEN * usual:
+        start = WIDE_STEP
     for _ in range(ROUNDS):
         measured, suspect = [], None
         for _ in range(DIRECTIONS):
@@ -114,10 +135,12 @@ def search(
             for _ in range(3):  # a step across a kink measures another slope: shorten it
                 if abs(off) <= 10 * error:
                     break
+                shorter = residual(direction, step / 8)
+                if 10 * shorter[1] >= abs(off):  # too short to tell
+                    break
                 step /= 8
-                off, error, expected, slope = residual(direction, step)
+                off, error, expected, slope = shorter
             measured.append(Direction(direction, expected, slope, error))
-            smallest = min(smallest, 10 * error / float(np.median(scale)))
             if not abs(off) <= 10 * error:
                 suspect = (off, error, direction, step)
                 break
@@ -133,7 +156,7 @@ def search(
             wrong.append(place)
         budget.tell(f"{len(wrong)} wrong coordinates so far")
     clean = all(direction.is_clean for direction in measured)
-    return Finding(sorted(wrong), measured, clean and not budget.spent, smallest)
+    return Finding(sorted(wrong), measured, clean and not budget.spent, usual)
 
 
 def _halve(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import blackbox
-from .groups import Budget, Finding, search
+from .groups import SEEN, Budget, Direction, Finding, search
 from .schemes import EPSILON
-from .verdicts import CORRECT, FAILING, WRONG, Row
+from .verdicts import CORRECT, FAILING, NOISE, Row
 
 EVERYTHING = "all"  # the name of a row that judges all coordinates along a direction
 
@@ -58,10 +58,12 @@ def searched(
     rng: Any = 0,
     noise: float = 0.0,
     epsilon: float = EPSILON,
+    rounding: float = EPSILON,
 ) -> tuple[list[Row], str]:
     """Rows of the wrong coordinates and of the directions, and a statement of what was covered.
 
     `value` is the function at the point plus offsets; `judge` gives the row of one coordinate.
+    `epsilon` is the rounding of the values, `rounding` that of the claims.
     """
     claimed = np.concatenate([np.ravel(claims[name]) for name in layout.arrays])
     bad = np.flatnonzero(~np.isfinite(claimed))
@@ -81,27 +83,57 @@ def searched(
         rows.append(row)
         return row.measured
 
-    finding = search(along, claimed, layout.scale(), confirm, budget, rng, noise, epsilon)
-    slack = blackbox.Slack(float(np.sqrt(epsilon)), 0.0, noise, epsilon, abs(base))
-    for direction in finding.directions:
-        verdict, told = CORRECT, "a random direction over all coordinates"
-        if not direction.is_clean and not budget.spent:
-            found = blackbox.settle(
-                partial(_on_line, along, direction.direction),
-                *(base, direction.claimed, 1.0, 1.0, slack),
-            )
-            verdict, told = found.verdict, f"{told}: {found.evidence}"
-        elif not direction.is_clean:
-            verdict = WRONG
-        rows.append(Row(EVERYTHING, None, direction.claimed, direction.measured, verdict, told, of))
-    return rows, _coverage(finding, claimed.size, budget)
+    scale = layout.scale()
+    finding = search(along, claimed, scale, confirm, budget, rng, noise, epsilon, rounding)
+    spread = 64 * rounding * float(np.linalg.norm(claimed * scale))
+    slack = blackbox.Slack(float(np.sqrt(rounding)), spread, noise, epsilon, abs(base))
+    hurried = bool(rows) and budget.spent
+    directions = [
+        _judged(direction, finding, along, base, slack, of, hurried)
+        for direction in finding.directions
+    ]
+    hidden = min((row.bound for row in directions), default=np.inf) / float(scale.min())
+    return rows + directions, _coverage(finding, hidden, claimed.size, budget)
+
+
+def _judged(
+    direction: Direction,
+    finding: Finding,
+    along: Callable[[Any], float],
+    base: float,
+    slack: blackbox.Slack,
+    of: str,
+    hurried: bool,
+) -> Row:
+    """The row of a direction; its bound is what could hide of one coordinate."""
+    told = "a random direction over all coordinates"
+    row = Row(
+        *(EVERYTHING, None, direction.claimed, direction.measured, CORRECT, told, of),
+        bound=direction.bound,
+    )
+    most = SEEN * finding.usual
+    if direction.is_clean and direction.bound <= most:
+        return row
+    if hurried:
+        row.verdict, row.evidence = NOISE, f"{told}: the budget ended before a closer look"
+        return row
+    line = partial(_on_line, along, direction.direction)
+    found = blackbox.settle(line, base, direction.claimed, 1.0, 1.0, slack)
+    row.measured, row.verdict, row.evidence = (
+        *(found.measured, found.verdict),
+        f"{told}: {found.evidence}",
+    )
+    if found.verdict == CORRECT:
+        row.bound = max(found.bound, 11 * slack.rounding)
+        row.verdict = CORRECT if row.bound <= most else NOISE
+    return row
 
 
 def _on_line(along: Callable[[Any], float], direction: Any, steps: Any) -> Any:
     return np.array([along(step * direction) for step in steps])
 
 
-def _coverage(finding: Finding, total: int, budget: Budget) -> str:
+def _coverage(finding: Finding, hidden: float, total: int, budget: Budget) -> str:
     """An honest statement of what was covered."""
     text = (
         f"{total} coordinates were judged together along {len(finding.directions)} random "
@@ -109,5 +141,5 @@ def _coverage(finding: Finding, total: int, budget: Budget) -> str:
         f"{budget.used} evaluations instead of {2 * total}"
     )
     if finding.complete:
-        return f"{text}; a single error above {finding.smallest:.0e} would have been seen"
+        return f"{text}; a single error above {hidden:.0e} would have been seen"
     return f"{text}; the search is not complete: more may be wrong"

@@ -138,6 +138,9 @@ class Report:
             blocks.append(Table("", columns, lines))
         if len(self.rows) > len(shown):
             blocks.append(f"... and {len(self.rows) - len(shown)} more, none of them worse")
+        hidden = self.hidden()
+        if hidden:
+            blocks.append(hidden)
         told = [f"{self._labelled(row)}: {row.evidence}" for row in shown if row.verdict != CORRECT]
         if told:
             blocks.append("\n".join(told))
@@ -165,6 +168,19 @@ class Report:
         return (
             f"{state}: {len(self.rows)} derivative{plural}{where} ({counts or 'nothing to check'})"
         )
+
+    def hidden(self) -> str:
+        """One line: the error that could hide behind `correct`; empty if that is not known."""
+        known = [
+            (row.bound / abs(row.derived) if row.derived else math.inf, row.bound)
+            for row in self.rows
+            if row.verdict == CORRECT and row.index is not None and row.bound == row.bound
+        ]
+        parts = [relative for relative, _ in known if relative <= KINK_LIMIT]
+        rest = [bound for relative, bound in known if relative > KINK_LIMIT]
+        told = [f"{max(parts):.1e} of a derivative"] if parts else []
+        told += [f"{max(rest):.1e} where it is nearly 0"] if rest else []
+        return f"correct up to {', '.join(told)}: a smaller error would pass" if told else ""
 
     def to_json(self) -> str:
         """The report as JSON; numbers that are not finite are text."""
@@ -198,6 +214,7 @@ class Report:
                     "rho": _number(row.rho),
                     "verdict": row.verdict,
                     "evidence": row.evidence,
+                    "bound": _number(row.bound),
                     "kink": row.kink or None,
                 }
                 for row in self.rows
@@ -220,7 +237,8 @@ class Report:
 def rho_text(row: Row) -> str:
     """rho, marked where the textbook's threshold is exceeded."""
     limit = KINK_LIMIT if row.kink else SMOOTH_LIMIT
-    return f"{row.rho:.1e}" + ("!" if row.rho > limit else "")
+    within = abs(row.derived - row.measured) <= row.bound  # what is 0 has no ratio
+    return f"{row.rho:.1e}" + ("!" if row.rho > limit and not within else "")
 
 
 def blamed_text(pair: tuple[Any, Any]) -> str:

@@ -57,28 +57,42 @@ def ridders(
     """The slope at 0 with the smallest error over steps that shrink by 4; None: no finite values.
 
     Each row of the tableau is a central difference, extrapolated against the rows above it; the
-    error is what extrapolation changed plus the noise of the values over the step.
+    error is what extrapolation changed plus the noise of the values over the step. Wide steps that
+    agree with each other do not count where shorter ones agree on something else.
     """
     widths = widest * SHRINK ** -np.arange(steps)
     ahead, behind = values(widths), values(-widths)
+    with np.errstate(all="ignore"):
+        quotients = (ahead - behind) / (2 * widths)
+        floors = noise / widths
     rows: list[list[float]] = []
-    best: Slope | None = None
-    for width, above, below in zip(widths, ahead, behind, strict=True):
-        if not np.isfinite(above - below):
+    found: list[tuple[float, int, float]] = []
+    for place, quotient in enumerate(quotients):
+        if not np.isfinite(quotient):
             rows = []
             continue
-        row = [float((above - below) / (2 * width))]
-        # a step below which the argument cannot be told from the point measures nothing
-        floor = noise / width
+        row = [float(quotient)]
         if rows:
             for order, older in enumerate(rows[-1][:4]):
                 factor = SHRINK ** (2 * (order + 1))
                 row.append((factor * row[order] - older) / (factor - 1))
-                error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floor
-                if best is None or error < best.error:
-                    best = Slope(row[-1], float(error), float(width))
+                # below some step the argument cannot be told from the point: nothing is measured
+                error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floors[place]
+                found.append((float(error), place, row[-1]))
         rows.append(row)
-    return best
+    for error, place, slope in sorted(found):
+        if not _contradicted(slope, error, quotients[place + 1 :], floors[place + 1 :]):
+            return Slope(slope, error, float(widths[place]))
+    return None
+
+
+def _contradicted(slope: float, error: float, shorter: Any, floors: Any) -> bool:
+    """Whether three shorter steps in a row agree, beyond their noise, on another slope."""
+    with np.errstate(all="ignore"):
+        apart = np.abs(shorter - slope)
+        changes = np.abs(np.diff(shorter))
+    against = (apart > 3 * error + 4 * floors)[1:] & (changes <= 0.1 * apart[1:])
+    return bool((against[1:] & against[:-1]).any())
 
 
 def noise_level(values: Any) -> float:

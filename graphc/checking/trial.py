@@ -145,7 +145,7 @@ def _searched(
     return searched(
         *(layout, claims, value, single, budget),
         of=judge.names.get(0, ""),
-        epsilon=judge.court.epsilon,
+        rounding=judge.court.epsilon,
     )
 
 

@@ -40,6 +40,7 @@ class Finding:
     verdict: str
     evidence: str
     kink: str = ""
+    bound: float = math.nan  # an error of the derivative below it would have passed too
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class Row:
     of: str = ""
     kink: str = ""  # the node that sits on its kink, or has it nearby
     point: int = 0  # which of several points
+    bound: float = math.nan  # an error below it would have passed too; nan: not known
 
     @property
     def rho(self) -> float:
