@@ -212,11 +212,11 @@ class Request:
 
     def reshaped(self, value: Any, shape: Shape) -> Any:
         """A finished result in another shape."""
+        algebra, settings = self.evaluation.algebra, {"shape": shape}
         if isinstance(value, Expression):
-            settings = {"shape": shape}
-            row = self.evaluation.algebra.apply("reshape", (value.row,), settings)
+            row = algebra.apply("reshape", (value.row,), settings)
             return Expression(self.graph, row, self.form == "inputs")
-        return np.reshape(value, [size if isinstance(size, int) else -1 for size in shape])
+        return algebra.apply("reshape", (value,), settings)
 
     def identity(self, shape: Shape) -> Any:
         """The seed of a Jacobian: shape + shape, 1 where both halves agree."""

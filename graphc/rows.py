@@ -340,7 +340,7 @@ class Rows:
     def inverse(self, row: int) -> int:
         """inv(A.T) is inv(A).T, whose transpose is inv(A)."""
         found = self.spread(row)
-        if found is None:
+        if found is None or set(found[1]) != set(found[2]) or self.is_diagonal(found[2]):
             return self.graph.operation("inv", (row,), {})
         inner = self.graph.operation("inv", found[:1], {})
         return self.contraction([inner], [found[1]], found[2], {})

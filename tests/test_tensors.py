@@ -906,3 +906,16 @@ def test_log_sigmoid_far_out():
     precisely("sum(log_sigmoid(x))", [800.0, -800.0, 0.5], total)
     naive = "input x[2]\ny = sum(log(1/(1 + exp(-x))))"
     assert naive_fails(naive, {"x": np.array([800.0, -800.0])})
+
+
+def test_a_jacobian_of_one_element_by_an_array_of_two_named_sizes():
+    graph = gc.parse("param B[3]\ninput y[n,m]\nh = max(B, keepdims=True)\nL = sum(h)*sum(y)")
+    at = {"B": np.array([1.0, 3.0, 2.0]), "y": np.ones((2, 3))}
+    assert np.array_equal(graph.jacobian("h", "y", at), np.zeros((1, 2, 3)))
+    assert np.array_equal(graph.jacobian("h", "B", at), [[0.0, 1.0, 0.0]])
+
+
+def test_the_inverse_of_a_diagonal_matrix_is_not_taken_for_that_of_a_transpose():
+    graph = gc.parse("param x[3]\nL = det(diag(x))")
+    x = np.array([1.0, 2.0, 3.0])
+    assert np.allclose(graph.compile("L", want="grad")(x)["x"], [6, 3, 2])

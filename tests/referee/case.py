@@ -27,6 +27,7 @@ class Case:
     loss: str
     node: str
     wrt: tuple[str, ...]
+    edge: bool = False  # scalars at 0, infinities, NaN and kinks
 
     @cached_property
     def graph(self) -> gc.Graph:
@@ -39,6 +40,8 @@ class Case:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
+        if self.edge:
+            return dict.fromkeys(self.graph, ())
         return {name: np.shape(value) for name, value in self.graph.values(self.at).items()}
 
     def precise(self) -> dict[str, Any]:
@@ -52,17 +55,18 @@ class Case:
             for name, value in self.at.items()
         }
         arrays = ", ".join(f"{name!r}: np.array({value})" for name, value in point.items())
+        edge = ", edge=True" * self.edge
         return (
             "def test_found_by_the_referee():\n"
             f'    text = """\n{self.text}\n"""\n'
             f"    at = {{{arrays}}}\n"
-            f"    case = Case(text, at, {self.loss!r}, {self.node!r}, {self.wrt!r})\n"
+            f"    case = Case(text, at, {self.loss!r}, {self.node!r}, {self.wrt!r}{edge})\n"
             "    assert not list(differences(case))\n"
         )
 
 
 def case_of(model: Model) -> Case:
-    return Case(model.text(), model.at(), model.loss, model.node, model.wrt)
+    return Case(model.text(), model.at(), model.loss, model.node, model.wrt, model.edge)
 
 
 def _precise(value: Any) -> Any:

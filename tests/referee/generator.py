@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import warnings
 from dataclasses import replace
@@ -10,9 +11,9 @@ import numpy as np
 
 import graphc as gc
 
-from .model import Leaf, Model, Step, operands_of
+from .model import Leaf, Model, Step, operands_of, without_unused
 from .oracles import NUMPY
-from .vocabulary import WORDS
+from .vocabulary import KINKED, SMOOTH, WORDS
 
 MOST_ELEMENTS = 48
 LARGEST = 40.0
@@ -154,6 +155,37 @@ def tensor_model(seed: int) -> Model:
             return draft.finish()
 
 
+POINTS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 0.25, math.inf, -math.inf, math.nan)
+ARITHMETIC = "negative add sub mul div scaled shifted divided power raised based"
+CHOICES = "maximum minimum where clip atan2 logaddexp identity"
+SCALARS = [*SMOOTH, *KINKED, *ARITHMETIC.split(), *CHOICES.split()]
+
+
+def scalar_model(seed: int) -> Model:
+    """A random graph of scalars at a point where functions end, jump or bend."""
+    rng = random.Random(f"scalars {seed}")
+    leaves = [
+        Leaf(name, rng.choice(["input", "param"]), (), np.array(rng.choice(POINTS)))
+        for name in "xyz"[: rng.randint(1, 3)]
+    ]
+    names = [leaf.name for leaf in leaves]
+    steps: list[Step] = []
+    for _ in range(rng.randint(1, 5)):
+        word = WORDS[rng.choice(SCALARS)]
+        operands = tuple(rng.choice([*names, *names[-2:]]) for _ in range(word.operands))
+        ones = [np.array(1.0)] * word.operands  # settings as if every operand were inside
+        settings = word.draw(rng, ones)
+        if settings is None:
+            settings = {}
+        name = f"h{len(steps) + 1}"
+        steps.append(Step(name, word.name, operands, settings, rng.random() < 0.7))
+        names.append(name)
+    steps[-1] = replace(steps[-1], named=True)
+    loss = steps[-1].name
+    wrt = tuple(leaf.name for leaf in leaves)
+    return without_unused(Model(tuple(leaves), tuple(steps), loss, loss, wrt, edge=True))
+
+
 def model_of(seed: int) -> Model:
-    """The model that belongs to a seed."""
-    return tensor_model(seed)
+    """The model that belongs to a seed: three with tensors for one of scalars at an edge."""
+    return scalar_model(seed) if seed % 4 == 3 else tensor_model(seed)

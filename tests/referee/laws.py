@@ -141,7 +141,7 @@ def _difference(one: Any, other: Any) -> float:
 @law("renamed", share=0.15)
 def renamed(case: Case, rng: random.Random) -> str | None:
     """Names do not matter."""
-    names = [n for n in case.graph]
+    names = list(case.graph)
     fresh = dict(zip(names, [*STRANGE, *(f"q{i}" for i in range(len(names)))], strict=False))
     pattern = re.compile(r'"[^"]*"|\b(' + "|".join(map(re.escape, names)) + r")\b(?!\()")
     text = pattern.sub(lambda m: fresh[m[1]] if m[1] else m[0], case.text)
@@ -199,7 +199,9 @@ def adjoint(case: Case, rng: random.Random) -> str | None:
 def seeds_are_linear(case: Case, rng: random.Random) -> str | None:
     """The gradient of a weighted sum is the weighted sum of gradients, by every verb."""
     graph, shapes = case.graph, case.shapes
-    names = [case.loss, case.node] if case.node != case.loss else [case.loss]
+    names = [case.loss]
+    if case.node != case.loss and not any(isinstance(n, str) for n in graph[case.node].shape):
+        names.append(case.node)  # the seed of an array of unknown size is not known before the call
     draw = np.random.default_rng(rng.randrange(1 << 30))
     seeds = {name: np.round(draw.normal(size=shapes[name]), 3) for name in names}
     seeds = {name: seed if seed.ndim else float(seed) for name, seed in seeds.items()}

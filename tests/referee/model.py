@@ -30,7 +30,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Step:
-    """One word applied to earlier values; without a name of its own it is written where it is used."""
+    """One word applied to earlier values; an unnamed one is written where it is used."""
 
     name: str
     word: str
@@ -48,6 +48,7 @@ class Model:
     loss: str  # a node of one element
     node: str  # another node, whose Jacobian is asked for
     wrt: tuple[str, ...]  # leaves, and inner nodes
+    edge: bool = False  # scalars at 0, infinities, NaN and kinks
 
     def text(self) -> str:
         """The model as graphc reads it."""

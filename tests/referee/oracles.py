@@ -1,4 +1,4 @@
-"""Array libraries under one set of names, and the derivatives that jax and torch give of a model."""
+"""Array libraries under one set of names, and what jax and torch say of a model."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def installed() -> tuple[str, ...]:
 
 
 def answers(library: str, model: Model, second: bool) -> Answers:
-    """{what: number} of a model: values, gradients, a Jacobian, and a Hessian if it is asked for."""
+    """Values, gradients, a Jacobian, and a Hessian if it is asked for."""
     return _jax_answers(model, second) if library == "jax" else _torch_answers(model, second)
 
 

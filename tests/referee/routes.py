@@ -23,6 +23,7 @@ class Route:
     take: Callable[[Case, random.Random], Answers]
     tolerance: float = 1e-9
     share: float = 1.0  # of the cases: dear routes are sampled
+    edge: bool = False  # whether it keeps to the order of operations: taken at edge points too
 
 
 ROUTES: dict[str, Route] = {}
@@ -59,6 +60,7 @@ def _jacobians(case: Case, of_leaf: Callable[[str], Any]) -> Answers:
 def _hessian(case: Case, matrix: Any, names: Any = None) -> Answers:
     """The blocks of one 2-D matrix."""
     names, shapes = names or case.leaves, case.shapes
+    matrix = np.array(matrix.tolist())
     found: Answers = {}
     start = 0
     for one in names:
@@ -70,14 +72,14 @@ def _hessian(case: Case, matrix: Any, names: Any = None) -> Answers:
     return found
 
 
-@route("interpreter")
+@route("interpreter", edge=True)
 def interpreter(case: Case, rng: random.Random) -> Answers:
     graph, at = case.graph, case.at
     found = _values(graph, at) | _reverse(case, graph, at)
     return found | _jacobians(case, lambda name: graph.jacobian(case.node, name, at))
 
 
-@route("interpreter, second", share=0.3)
+@route("interpreter, second", share=0.3, edge=True)
 def interpreter_second(case: Case, rng: random.Random) -> Answers:
     return _hessian(case, case.graph.hessian(case.loss, case.leaves, case.at))
 
@@ -124,12 +126,12 @@ def _compiled(case: Case, **options: Any) -> Answers:
     return found | {value_key(name): value for name, value in values.items()}
 
 
-@route("fast")
+@route("fast", edge=True)
 def fast(case: Case, rng: random.Random) -> Answers:
     return _compiled(case)
 
 
-@route("readable")
+@route("readable", edge=True)
 def readable(case: Case, rng: random.Random) -> Answers:
     return _compiled(case, style="readable")
 
@@ -144,7 +146,7 @@ def readable_forward(case: Case, rng: random.Random) -> Answers:
     return _gradients(case, mode="forward", style="readable")
 
 
-@route("checkpoints", share=0.4)
+@route("checkpoints", share=0.4, edge=True)
 def checkpoints(case: Case, rng: random.Random) -> Answers:
     return _gradients(case, checkpoint=rng.randint(1, 3))
 
@@ -173,7 +175,7 @@ def _matrix(case: Case, matrix: Any) -> Answers:
     }
 
 
-@route("Hessian", share=0.5)
+@route("Hessian", share=0.5, edge=True)
 def hessian(case: Case, rng: random.Random) -> Answers:
     style = rng.choice(["fast", "readable"])
     f = case.graph.compile(case.loss, case.leaves, want="hessian", style=style)
@@ -237,7 +239,7 @@ def _units(shape: tuple[int, ...]) -> list[Any]:
 # Derivatives as graphs and as text.
 
 
-@route("derivative graph", share=0.5)
+@route("derivative graph", share=0.5, edge=True)
 def derivative_graph(case: Case, rng: random.Random) -> Answers:
     derived = case.graph.differentiate(case.loss, list(case.wrt))
     names = dict(zip(case.wrt, derived.output_names, strict=True))
@@ -264,13 +266,13 @@ def derivative_graph_second(case: Case, rng: random.Random) -> Answers:
     }
 
 
-@route("text and back", share=0.4)
+@route("text and back", share=0.4, edge=True)
 def text_and_back(case: Case, rng: random.Random) -> Answers:
     again = gc.parse(case.graph.to_text())
     return _values(again, case.at) | _reverse(case, again, case.at)
 
 
-@route("derivative graph, text and back", share=0.2)
+@route("derivative graph, text and back", share=0.2, edge=True)
 def derivative_text_and_back(case: Case, rng: random.Random) -> Answers:
     derived = case.graph.differentiate(case.loss, case.leaves)
     values = gc.parse(derived.to_text()).values(case.at)
@@ -280,7 +282,7 @@ def derivative_text_and_back(case: Case, rng: random.Random) -> Answers:
     }
 
 
-@route("module", share=0.25)
+@route("module", share=0.25, edge=True)
 def module(case: Case, rng: random.Random) -> Answers:
     """The emitted text, run by itself, called by position."""
     style = rng.choice(["fast", "readable"])
@@ -323,7 +325,7 @@ def untied(case: Case, rng: random.Random) -> Answers:
     graph = case.graph.untie(name)
     copies = [n for n in graph if n.startswith(f"{name}_")] or [name]
     at = {k: v for k, v in case.at.items() if k != name}
-    at |= {copy: case.at[name] for copy in copies}
+    at |= dict.fromkeys(copies, case.at[name])
     if name in list(graph):
         at[name] = case.at[name]
     found = graph.reverse(case.loss, at)

@@ -41,7 +41,8 @@ def _smaller(model: Model) -> Iterator[Model]:
             yield replace(model, wrt=tuple(n for n in model.wrt if n != name))
     if model.node != model.loss:
         yield replace(model, node=model.loss)
-    values = model.run(NUMPY, {leaf.name: leaf.value for leaf in model.leaves})
+    with np.errstate(all="ignore"):
+        values = model.run(NUMPY, {leaf.name: leaf.value for leaf in model.leaves})
     for place in reversed(range(len(model.steps))):
         step = model.steps[place]
         for other in [*step.operands, *(leaf.name for leaf in model.leaves)]:
@@ -51,6 +52,8 @@ def _smaller(model: Model) -> Iterator[Model]:
         if not step.named:
             yield _with_step(model, place, replace(step, named=True))
     for place, leaf in enumerate(model.leaves):
+        if model.edge:
+            break
         whole = np.where(np.round(leaf.value) == 0, 1.0, np.round(leaf.value))
         for value in (whole, np.round(leaf.value, 1)):
             if not np.array_equal(value, leaf.value):
@@ -78,7 +81,8 @@ def _rewired(model: Model, place: int, other: str, leaves: set[str]) -> Iterator
     loss, node = renamed(model.loss), renamed(model.node)
     if loss in leaves or node not in named or not wrt:
         return
-    yield Model(model.leaves, steps, loss, node if node not in leaves else loss, wrt)
+    node = loss if node in leaves else node
+    yield replace(model, steps=steps, loss=loss, node=node, wrt=wrt)
 
 
 def _with_step(model: Model, place: int, step: Step) -> Model:
@@ -96,4 +100,4 @@ def _is_declarable(model: Model) -> bool:
         gc.parse(model.text())
     except (gc.GraphcError, ValueError, IndexError, np.linalg.LinAlgError):
         return False
-    return all(np.all(np.isfinite(value)) for value in values.values())
+    return model.edge or all(np.all(np.isfinite(value)) for value in values.values())
