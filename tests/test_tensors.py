@@ -911,7 +911,8 @@ def test_log_sigmoid_far_out():
 def test_a_jacobian_of_one_element_by_an_array_of_two_named_sizes():
     graph = gc.parse("param B[3]\ninput y[n,m]\nh = max(B, keepdims=True)\nL = sum(h)*sum(y)")
     at = {"B": np.array([1.0, 3.0, 2.0]), "y": np.ones((2, 3))}
-    assert np.array_equal(graph.jacobian("h", "y", at), np.zeros((1, 2, 3)))
+    none = graph.jacobian("h", "y", at)
+    assert none.shape == (1, 2, 3) and not none.any()
     assert np.array_equal(graph.jacobian("h", "B", at), [[0.0, 1.0, 0.0]])
 
 
