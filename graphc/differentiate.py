@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -237,11 +238,16 @@ def _blocks(request: Request, rows: list[int], entries: list[list[Any]]) -> Any:
             "a symbolic Jacobian of several tensors has no matrix form; ask for one pair of names "
             "at a time, or give numbers with at={...}"
         )
-    sizes = [int(np.size(request.evaluation.value(row))) for row in rows]
+    shapes = [np.shape(request.evaluation.value(row)) for row in rows]
+
+    def flat(entry: Any, shape: tuple[int, ...]) -> Any:
+        width = math.prod(np.shape(entry)[len(shape) :])
+        return np.reshape(np.asarray(entry), (math.prod(shape), width))
+
     return np.block(
         [
-            [np.reshape(np.asarray(entry), (size, -1)) for entry in line]
-            for size, line in zip(sizes, entries, strict=True)
+            [flat(entry, shape) for entry in line]
+            for shape, line in zip(shapes, entries, strict=True)
         ]
     )
 

@@ -920,3 +920,9 @@ def test_the_inverse_of_a_diagonal_matrix_is_not_taken_for_that_of_a_transpose()
     graph = gc.parse("param x[3]\nL = det(diag(x))")
     x = np.array([1.0, 2.0, 3.0])
     assert np.allclose(graph.compile("L", want="grad")(x)["x"], [6, 3, 2])
+
+
+def test_a_matrix_of_second_derivatives_by_an_empty_array_too():
+    graph = gc.parse("input x[2]\ninput y[0,3]\nL = sum(x**2) + sum(y)")
+    at = {"x": np.array([1.0, 2.0]), "y": np.zeros((0, 3))}
+    assert np.array_equal(graph.hessian("L", ["x", "y"], at).astype(float), 2 * np.eye(2))

@@ -122,7 +122,7 @@ def differences(
                 record.numbers[law.name] += 1
                 if broken is not None:
                     yield Difference(law.name, "broken", broken, "")
-        if model is not None:
+        if model is not None and all(leaf.value.size for leaf in model.leaves):
             for library in libraries:
                 if case.edge or (only is not None and only != library):
                     continue
