@@ -20,7 +20,7 @@ from .errors import GraphcError, listing, nearest, visible
 from .exact import Undefined
 from .functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
 from .given import array_from_user
-from .layers import matmul as _filled  # noqa: F401  # importing layers fills COMPOSED
+from .layers import AXIS_BY_POSITION  # importing layers fills COMPOSED
 from .shapes import shape_text
 from .structure import Structure
 from .syntax import MOST_DIGITS, Mistake, Syntax, read_formula, told
@@ -236,9 +236,10 @@ class Builder:
             plain = function in COMPOSED and key != "kink"
             settings[key] = self.plain(keyword.value) if plain else self.setting(key, keyword.value)
         if function in COMPOSED:
-            arguments = self.arguments(
-                tree, _PLAIN_FROM.get(function, len(tree.args)), function in _PLAIN_FIRST
-            )
+            plain_from = _PLAIN_FROM.get(function, len(tree.args))
+            if function in AXIS_BY_POSITION and self.is_axis_second(tree):
+                plain_from = 1
+            arguments = self.arguments(tree, plain_from, function in _PLAIN_FIRST)
             if function in ("zeros", "ones") and any(isinstance(n, str) for n in flat(arguments)):
                 number = Value(self.graph, self.graph.constant(int(function == "ones")))
                 function, arguments = "full", [*arguments, number]  # the size is known at a point
@@ -262,6 +263,16 @@ class Builder:
             if len(self.graph.ops) - self.first + len(found) > MOST_ROWS:
                 raise self.wrong(tree, f"the formula has over {MOST_ROWS} parts; name some of them")
         return found
+
+    def is_axis_second(self, tree: ast.Call) -> bool:
+        """Whether the second of two arguments may name axes of the first, which is no family."""
+        if len(tree.args) != 2:
+            return False
+        first, second = tree.args
+        if isinstance(first, ast.Subscript) and not self.is_element(first):
+            return False
+        parts = second.elts if isinstance(second, ast.Tuple) else [second]
+        return all(isinstance(exact(part, self.syntax, self.env), int) for part in parts)
 
     def is_element(self, tree: ast.Subscript) -> bool:
         """Whether a subscript picks from a tensor; otherwise it is another spelling of a name."""

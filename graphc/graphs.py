@@ -124,9 +124,7 @@ class Graph(Structure):
         given: Any = None if value is None else request.given(value, shape, name)
         if isinstance(value, (list, tuple)):
             shape = shape or given.shape  # a list says its own shape; an array may be points
-        row = self.bind(name, self.append(kind))
-        if shape:
-            self.shapes[row] = shape
+        row = self.leaf(kind, name, shape)
         if given is not None:
             self.given[row] = given
         return Value(self, row)

@@ -71,6 +71,8 @@ class Member:
         """One of its names, which nobody may have yet."""
         if name in env:
             raise Mistake(f"{name!r} is the loop variable; choose another name", self.column)
+        if self.index is not None:
+            graph.claim_family(self.name)
         if name in graph.rows:
             line = graph.lines.get(graph.rows[name])
             where = f" on line {line}" if line else ""
@@ -348,10 +350,11 @@ def _unrolled(statements: list[Statement], graph: Structure) -> Iterator[Step]:
             yield step
         else:
             loop, env = step
-            if loop.members[0].one(env) in graph.rows:
+            name = loop.members[0].one(env)
+            if name in graph.rows or name in graph.named_sizes():
                 error = Mistake(
-                    f"the loop variable {loop.members[0].name!r} is also the name of a node; "
-                    "rename one of them",
+                    f"the loop variable {name!r} is also the name of a "
+                    f"{'node' if name in graph.rows else 'size'}; rename one of them",
                     loop.members[0].column,
                 )
                 raise loop.told(error, env)
@@ -414,10 +417,8 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
         if count > LARGEST_FAMILY:
             raise Mistake(f"the line declares over {LARGEST_FAMILY} names; use fewer")
         for name in names:
-            row = graph.bind(member.new(name, graph, env), graph.append(statement.kind))
+            row = graph.leaf(statement.kind, member.new(name, graph, env), shape)
             graph.lines[row] = statement.line
-            if shape:
-                graph.shapes[row] = shape
             if value is not None:
                 check_fit(value, shape, name)
                 graph.given[row] = value

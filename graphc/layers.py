@@ -30,15 +30,17 @@ NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "su
 LONGEST_LABEL = 40
 MOST_ELEMENTS = 1_000_000  # of a constant or an index array
 Layer = Callable[..., Any]
+AXIS_BY_POSITION: set[str] = set()  # reductions, in which a number after an array is no term
 
 
 def layer(
-    values: int | None = 1, *, first: int = 0, parts: bool = False
+    values: int | None = 1, *, first: int = 0, parts: bool = False, second: str = ""
 ) -> Callable[[Layer], Layer]:
     """Declares a function of values whose result remembers how it was called, for display.
 
     `values` arguments from the `first` one on (None: all) are values, the others settings; with
-    `parts` the first argument is a list of values.
+    `parts` the first argument is a list of values. `second` says what a whole number after an array
+    is: an axis, or unclear.
     """
     end = None if values is None else first + values
 
@@ -48,6 +50,15 @@ def layer(
 
         @functools.wraps(function)
         def call(*args: Any, **settings: Any) -> Any:
+            x, *others = args or (None,)
+            if second and len(others) == 1 and _is_axis(x, others[0]):
+                axis = others[0]
+                if second == "unclear":
+                    raise GraphcError(
+                        f"{name}(x, {axis}) of an array is not clear: write {name}imum(x, {axis}) "
+                        f"element by element, or {name}(x, axis={axis})"
+                    )
+                args, settings = (x,), {"axis": axis, **settings}
             try:
                 bound = signature.bind(*args, **settings)
             except TypeError as error:
@@ -69,9 +80,19 @@ def layer(
             return on_numbers(result, operands, {}, f"{name}(...)")
 
         COMPOSED[name] = call
+        if second:
+            AXIS_BY_POSITION.add(name)
         return call
 
     return declare
+
+
+def _is_axis(x: Any, given: Any) -> bool:
+    """Whether what is given after x names axes of it: tuples always do, numbers if x has axes."""
+    if isinstance(given, tuple):
+        return all(isinstance(part, (int, np.integer)) for part in given)
+    is_array = isinstance(x, (list, tuple)) or bool(getattr(x, "shape", ()))
+    return is_array and isinstance(given, (int, np.integer)) and not isinstance(given, bool)
 
 
 def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[str, Any]) -> Value:
@@ -80,7 +101,8 @@ def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[
     before = max((part.row for part in _flat(args) if isinstance(part, Value)), default=-1)
     plain = value.graph.ops[value.row] in ("maximum", "minimum")  # print as they were written
     if name not in NATURAL and not plain and value.row > before:
-        value.graph.calls[value.row] = (name, tuple(map(_shown, args)), settings)
+        shown = {key: _shown(setting) for key, setting in settings.items()}
+        value.graph.calls[value.row] = (name, tuple(map(_shown, args)), shown)
     return value
 
 
@@ -97,10 +119,13 @@ def _listed(name: str, given: Any) -> tuple[Any, ...]:
 
 
 def _shown(arg: Any) -> Any:
+    """An argument as the text form writes it: Python's own numbers, and rows for values."""
     if isinstance(arg, Value):
         return ("row", arg.row)
-    if isinstance(arg, list):
-        return [_shown(part) for part in arg]
+    if isinstance(arg, (np.ndarray, np.generic)):
+        arg = arg.tolist()
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(map(_shown, arg))
     return arg
 
 
@@ -300,7 +325,7 @@ def _sum(x: Value, axes: tuple[int, ...]) -> Value:
     return contract(f"{letters}->{kept}", x)
 
 
-@layer(None)
+@layer(None, second="axis")
 def sum_(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The sum over all elements, over axes, or of several values."""
     x, *others = _terms("sum", terms, axis, keepdims)
@@ -320,7 +345,7 @@ def _count(x: Value, axes: tuple[int, ...]) -> Any:
     return total
 
 
-@layer(None)
+@layer(None, second="axis")
 def mean(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The mean over all elements, over axes, or of several values."""
     x, *others = _terms("mean", terms, axis, keepdims)
@@ -331,7 +356,7 @@ def mean(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     return _kept(x, _sum(x, axes), axes, keepdims) / _count(x, axes) if axes else x
 
 
-@layer(None)
+@layer(None, second="axis")
 def var(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The mean squared distance from the mean, over all elements, over axes, or of scalars."""
     x = _array("var", terms, axis, keepdims)
@@ -340,7 +365,7 @@ def var(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     return spread
 
 
-@layer(None)
+@layer(None, second="axis")
 def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The product over all elements, over axes, or of several values."""
     x, *others = _terms("prod", terms, axis, keepdims)
@@ -375,19 +400,19 @@ def _largest(name: str, terms: Any, axis: Any, keepdims: bool, kink: Any, sign: 
     return _kept(x, found if sign > 0 else -found, axes, keepdims)
 
 
-@layer(None)
+@layer(None, second="unclear")
 def max_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
     """The largest element over all, over axes, or of several values element by element."""
     return _largest("max", terms, axis, keepdims, kink, 1)
 
 
-@layer(None)
+@layer(None, second="unclear")
 def min_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
     """The smallest element over all, over axes, or of several values element by element."""
     return _largest("min", terms, axis, keepdims, kink, -1)
 
 
-@layer(None)
+@layer(None, second="axis")
 def norm(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """The square root of the sum of squares; its slope at 0 is 0."""
     x = _array("norm", terms, axis, keepdims)
@@ -397,7 +422,7 @@ def norm(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     return _kept(x, x.graph.tensor("norm", (x,), {"axes": axes}), axes, keepdims)
 
 
-@layer(None)
+@layer(None, second="axis")
 def logsumexp(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     """log(sum(exp(x))), computed without overflow."""
     x = _array("logsumexp", terms, axis, keepdims)
@@ -408,7 +433,7 @@ def logsumexp(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     return _kept(x, x.graph.tensor("logsumexp", (x,), {"axes": axes}), axes, keepdims)
 
 
-@layer()
+@layer(second="axis")
 def softmax(x: Value, *, axis: int = -1) -> Value:
     """exp(x) / sum(exp(x)) along an axis."""
     axes = (axis_of(axis, x.shape, "softmax"),)
@@ -416,7 +441,7 @@ def softmax(x: Value, *, axis: int = -1) -> Value:
     return x.graph.tensor("softmax", (x,), {"axes": axes})
 
 
-@layer()
+@layer(second="axis")
 def log_softmax(x: Value, *, axis: int = -1) -> Value:
     """log(softmax(x)), computed without underflow."""
     axis = axis_of(axis, x.shape, "log_softmax")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -62,14 +63,16 @@ def broadcast(shapes: Sequence[Shape], what: str, labels: Sequence[str]) -> Shap
 def axis_of(axis: Any, shape: Shape, what: str) -> int:
     """An axis counted from the end, -rank..-1, so that further leading axes do not move it."""
     rank = len(shape)
-    if isinstance(axis, bool) or not isinstance(axis, int):
+    try:
+        place = operator.index(axis if not isinstance(axis, bool) else None)  # NumPy's integers too
+    except TypeError:
         shown = " ".join(repr(axis).split())[:60]  # an array has lines
-        raise GraphcError(f"{what}: axis={shown} is not a whole number")
-    if not -rank <= axis < rank:
+        raise GraphcError(f"{what}: axis={shown} is not a whole number") from None
+    if not -rank <= place < rank:
         raise GraphcError(
-            f"{what}: axis {axis} is out of range for the {rank} axes of {shape_text(shape)}"
+            f"{what}: axis {place} is out of range for the {rank} axes of {shape_text(shape)}"
         )
-    return axis if axis < 0 else axis - rank
+    return place if place < 0 else place - rank
 
 
 def axes_of(axis: Any, shape: Shape, what: str) -> tuple[int, ...]:

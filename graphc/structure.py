@@ -46,6 +46,7 @@ class Structure:
         self.attributes: dict[int, dict[str, Any]] = {}
         self.rows: dict[str, int] = {}  # name -> row
         self.names: dict[int, str] = {}  # row -> name
+        self.claimed: dict[str, str] = {}  # name of a size or of a family -> which of the two
         self.shapes: dict[int, Shape] = {}  # of the rows that are not scalars
         self.calls: dict[int, Call] = {}  # how a composed function was called, for display
         self.given: dict[int, Any] = {}  # values that came with the declaration
@@ -88,11 +89,31 @@ class Structure:
 
     def named_sizes(self) -> set[str]:
         """The sizes that inputs and params have by name."""
-        return (
-            {s for row in self.leaves() for s in self.shape(row) if isinstance(s, str)}
-            if (self.shapes)
-            else set()
-        )
+        return {name for name, kind in self.claimed.items() if kind == "size"}
+
+    def leaf(self, kind: str, name: str, shape: Shape) -> int:
+        """A new input or param, whose named sizes are nobody's name."""
+        sizes = [size for size in shape if isinstance(size, str)]
+        for size in sizes:
+            self.check_free(size, "size")
+            if size == naming.spelling(name):
+                raise GraphcError(_shared(size, "node", "size"))
+        row = self.bind(name, self.append(kind))
+        self.claimed.update(dict.fromkeys(sizes, "size"))
+        if shape:
+            self.shapes[row] = shape
+        return row
+
+    def check_free(self, name: str, kind: str) -> None:
+        """Refuses a name that belongs to something of another kind: node, size or family."""
+        known = "node" if name in self.rows else self.claimed.get(name, kind)
+        if known != kind:
+            raise GraphcError(_shared(name, known, kind))
+
+    def claim_family(self, name: str) -> None:
+        """Takes the name that the members of a family share."""
+        self.check_free(name, "family")
+        self.claimed[name] = "family"
 
     @property
     def has_tensors(self) -> bool:
@@ -171,11 +192,14 @@ class Structure:
 
     def bind(self, name: str, row: int) -> int:
         """Gives a row a name that nobody has yet."""
-        name = naming.checked(name)
+        written, name = name, naming.checked(name)
         if name in self.rows:
             raise GraphcError(
                 f"the name {name!r} is declared already; choose another name for the second one"
             )
+        self.check_free(name, "node")
+        if written.endswith("]"):
+            self.claim_family(written.partition("[")[0])
         self.rows[name] = row
         self.names[row] = name
         if row in self._inside:
@@ -190,7 +214,7 @@ class Structure:
     def unused_name(self, stem: str) -> str:
         """The stem, or stem_2, stem_3, ... whichever is free first."""
         name, number = stem, 2
-        while name in self.rows:
+        while name in self.rows or name in self.claimed:
             name, number = f"{stem}_{number}", number + 1
         return name
 
@@ -206,6 +230,12 @@ class Structure:
         row = self.rows.get(name)
         if row is None:
             row = self.rows.get(naming.spelling(name))
+            tensor = self.rows.get(name.partition("[")[0])
+            if row is not None and tensor in self.shapes:
+                raise GraphcError(
+                    f"{name!r} is an element of the tensor {self.names[tensor]!r} and no node; ask "
+                    f"for {self.names[tensor]!r}, or for the node {naming.spelling(name)!r}"
+                )
         if row is None:
             hint = nearest(name, self.rows) or f" (nodes: {listing(self.rows)})"
             raise GraphcError(f"there is no node {visible(name)}{hint}")
@@ -366,6 +396,7 @@ class Structure:
         if not occurrences:
             raise GraphcError(f"nothing uses {name!r}, so there is nothing to untie")
         other = type(self)(self.name)
+        other.claimed = self.claimed.copy()
         moved: list[int] = []
         copies: list[int] = []
         for row, op in enumerate(self.ops):
@@ -409,6 +440,13 @@ class Structure:
             else:
                 stack.extend(self.operands[here])
         return found
+
+
+def _shared(name: str, known: str, wanted: str) -> str:
+    return (
+        f"{name!r} is the name of a {known} and cannot be that of a {wanted} too; rename one of "
+        "them"
+    )
 
 
 def checked_number(value: Any) -> Any:

@@ -157,7 +157,7 @@ def test_large_numbers_on_arrays():
         (lambda: gc.concat([]), r"concat takes a list of values, such as concat\(\[a, b\]\)"),
         (lambda: gc.stack(A), "stack takes a list"),
         (lambda: gc.softmax(), "softmax: missing a required argument: 'x'"),
-        (lambda: gc.softmax(A, 1), "softmax: too many positional arguments"),
+        (lambda: gc.softmax(A, 1, 0), "softmax: too many positional arguments"),
         (lambda: gc.softmax(A, axes=1), "softmax: got an unexpected keyword argument 'axes'"),
         (lambda: gc.softmax(A, axis=0.5), "axis=0.5 is not a whole number"),
         (lambda: gc.einsum("ij,jk", A, B), "letters with an arrow"),
@@ -281,3 +281,80 @@ def test_functions_of_the_table_keep_lists_exact():
     assert gc.relu(np.array([1, -2])).dtype == float
     with pytest.raises(gc.GraphcError, match="an argument of relu"):
         gc.relu(["a", "b"])
+
+
+# An axis by position.
+
+REDUCTIONS = ("sum", "mean", "prod", "norm", "var", "logsumexp", "softmax", "log_softmax")
+MATRIX = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_whole_number_after_an_array_is_an_axis(name, axis):
+    expected = gc.parse(f"input X[2,3]\ny = {name}(X, axis={axis})").values({"X": MATRIX})["y"]
+    function = getattr(gc, name)
+
+    @gc.graph(shapes={"X": (2, 3)})
+    def f(X):
+        return function(X, np.int64(axis))
+
+    text = f"for k in {axis + 2}..{axis + 2}:\n  y = {name}(X, k - 2)"
+    for graph in (
+        gc.parse(f"input X[2,3]\ny = {name}(X, {axis})"),
+        gc.parse(f"input X[2,3]\n{text}"),
+        gc.graph(lambda X: function(X, axis), shapes={"X": (2, 3)}),
+        f,
+    ):
+        (found,) = (graph.values({"X": MATRIX})[name] for name in graph.output_names)
+        assert np.array_equal(found, expected)
+    assert np.array_equal(function(MATRIX, axis), expected)
+    assert np.array_equal(function(MATRIX.tolist(), axis), function(MATRIX.tolist(), axis=axis))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "norm", "var", "logsumexp"])
+def test_several_axes_by_position(name):
+    g = gc.parse(f"input X[2,3]\ny = {name}(X, (0, 1))\nz = {name}(X)")
+    values = g.values({"X": MATRIX})
+    assert values["y"] == values["z"] == getattr(gc, name)(MATRIX, (0, 1))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_an_axis_by_position_that_is_not_there_is_refused(name):
+    with pytest.raises(gc.GraphcError, match="axis 2 is out of range"):
+        gc.parse(f"input X[2,3]\ny = {name}(X, 2)")
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 5])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_largest_of_an_array_and_a_whole_number_is_asked_back(name, number):
+    words = rf"write {name}imum\(x, {number}\) .*, or {name}\(x, axis={number}\)"
+    with pytest.raises(gc.GraphcError, match=words):
+        gc.parse(f"input X[2,3]\ny = {name}(X, {number})")
+    with pytest.raises(gc.GraphcError, match=words):
+        gc.graph(lambda X: getattr(gc, name)(X, number), shapes={"X": (2, 3)})
+    with pytest.raises(gc.GraphcError, match=words):
+        getattr(gc, name)(MATRIX, number)
+
+
+def test_what_cannot_be_an_axis_is_a_term():
+    text = """
+    input X[2] a h1[2] h2[2]
+    m1 = max(a, 1)
+    m2 = max(X, 0.5)
+    m3 = max(1, X)
+    m4 = max(X, 0, 1)
+    s1 = sum(a, 1)
+    s2 = sum(X, 1, a)
+    s3 = sum(h[1..2], 1)
+    s4 = sum(h[1..1], 1)
+    s5 = mean(a, 2)
+    s6 = sum(X, a)
+    """
+    values = gc.parse(text).values({"X": [0, 3], "a": 4, "h1": [1, 2], "h2": [3, 4]})
+    found = {name: np.asarray(values[name]).tolist() for name in values if name[0] in "ms"}
+    half = Fraction(1, 2)
+    assert found == {
+        **{"m1": 4, "m2": [half, 3], "m3": [1, 3], "m4": [1, 3], "s1": 5, "s2": [5, 8]},
+        **{"s3": [5, 7], "s4": [2, 3], "s5": 3, "s6": [4, 7]},
+    }

@@ -407,3 +407,76 @@ def test_all_pairs_into_a_file(tmp_path):
 def test_arrays_of_all_pairs_need_a_point(form):
     with pytest.raises(gc.GraphcError, match=f"result='{form}'"):
         gc.parse("input x\ny = x**2").all_pairs(result=form)
+
+
+# One name for one thing: a node, a size and a family never share it.
+
+SHARED = {
+    "input n\ninput x[n]\nL = n*sum(x)": "'n' is the name of a node",
+    "input x[n]\ninput n\nL = n*sum(x)": "'n' is the name of a size",
+    "input x[n]\nn = 2*sum(x)": "'n' is the name of a size",
+    "input x[x]": "'x' is the name of a node",
+    "input x[3]\nfor t in 1..2:\n  x[t] = t": "'x' is the name of a node",
+    "input x[3]\nx[7] = 2": "'x' is the name of a node",
+    "for t in 1..2:\n  x[t] = t\ninput x[3]": "'x' is the name of a family",
+    "input x[1..3]\nx = 2": "'x' is the name of a family",
+    "input x[1..3]\ninput y[x]": "'x' is the name of a family",
+    "input y[x]\ninput x[1..3]": "'x' is the name of a size",
+    "input x[n]\nfor n in 1..2:\n  y[n] = n": "'n' is also the name of a size",
+}
+
+
+@pytest.mark.parametrize("text", SHARED)
+def test_one_name_for_two_things_is_refused_in_text(text):
+    with pytest.raises(gc.GraphcError, match=SHARED[text]) as error:
+        gc.parse(text)
+    assert str(error.value).startswith("line ")
+
+
+def test_one_name_for_two_things_is_refused_by_hand():
+    g = gc.Graph()
+    g.input("n")
+    with pytest.raises(gc.GraphcError, match="'n' is the name of a node"):
+        g.input("x", shape=("n",))
+    assert list(g) == ["n"]
+    with pytest.raises(gc.GraphcError, match="'y' is the name of a node"):
+        g.param("y", shape=("y",))
+    g.input("x", shape=("m", 3))
+    for declare in (g.input, g.param, lambda name: g.node(name, 1), lambda name: g.const(1, name)):
+        with pytest.raises(gc.GraphcError, match="'m' is the name of a size"):
+            declare("m")
+        with pytest.raises(gc.GraphcError, match="'x' is the name of a node"):
+            declare("x[1]")
+    g.input("h[1]")
+    with pytest.raises(gc.GraphcError, match="'h' is the name of a family"):
+        g.input("h", shape=(2,))
+
+
+def test_one_name_for_two_things_is_refused_in_a_traced_function():
+    with pytest.raises(gc.GraphcError, match="'n' is the name of a size"):
+        gc.graph(lambda x, n: n * gc.sum(x), shapes={"x": ("n",)})
+    with pytest.raises(gc.GraphcError, match="'n' is the name of a node"):
+        gc.graph(lambda n, x: n * gc.sum(x), shapes={"x": ("n",)})
+    with pytest.raises(gc.GraphcError, match="'x' is the name of a node"):
+        gc.graph(lambda x: gc.sum(x), shapes={"x": ("x",)})
+    with pytest.raises(gc.GraphcError, match="'n' is the name of a size"):
+
+        @gc.graph(shapes={"x": ("n",)})
+        def f(x):
+            n = gc.sum(x)
+            return n * 2
+
+
+def test_an_element_is_not_looked_up_as_another_node():
+    g = gc.parse("input x[3] x1\ny = x[1] + x1")
+    assert g["x1"].shape == ()
+    with pytest.raises(gc.GraphcError, match=r"'x\[1\]' is an element of the tensor 'x'"):
+        g["x[1]"]
+
+
+def test_copies_know_which_names_are_sizes():
+    g = gc.parse("input x[n]\nparam w\ny = w*sum(x)/n + w")
+    for graph in (g.untie("w"), g.expand(), g.collapse(), g.differentiate("y", "w")):
+        with pytest.raises(gc.GraphcError, match="'n' is the name of a size"):
+            graph.node("n", 1)
+        assert graph.node("z", "n + 1").row
