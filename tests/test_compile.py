@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import threading
 from fractions import Fraction
@@ -17,6 +18,7 @@ import graphc as gc
 from graphc.arithmetic import NUMBERS, Numbers
 from graphc.program.program import evaluate, lower
 from graphc.program.rewrites import fast, readable
+from graphc.program.running import load
 from graphc.program.wants import WANTS, Matrix, derived, flat, mapped, question
 
 STYLES = ("readable", "fast")
@@ -479,11 +481,83 @@ def test_arguments_by_position_are_inputs_then_params():
 
 def test_only_the_names_needed():
     graph = gc.parse(TWO)
-    assert graph.compile("c", want="value").arguments == ("y",)
-    assert graph.compile("a", ["w"], "grad").arguments == ("x",)
-    assert graph.compile("a", ["x", "w"], "grad").arguments == ("x", "w")
+    assert graph.compile("c", want="value").needed == ("y",)
+    assert graph.compile("a", ["w"], "grad").needed == ("x",)
+    assert graph.compile("a", ["x", "w"], "grad").needed == ("x", "w")
     f = graph.compile("a", ["w"], "grad")
-    assert f(x=3, y=1, w=2) == {"w": 3}  # other names of the graph may be given
+    assert f(x=3) == f(x=3, y=1, w=2) == {"w": 3}  # other names of the graph may be given
+    with pytest.raises(gc.GraphcError, match="grad needs a value for 'x' \\(it needs: x\\)"):
+        f(w=2)
+
+
+ROBERTSON = (
+    "input y1 y2 y3\na = -4/100*y1 + 10000*y2*y3\nc = 30000000*y2**2\nb = -a - c\noutput a b c"
+)
+
+
+@every_style
+def test_every_argument_stands_where_it_was_declared(style):
+    graph, names = gc.parse(ROBERTSON), ["y1", "y2", "y3"]
+    expected = [[-0.04, 3e4, 2e4], [0.04, -1.2003e8, -2e4], [0, 1.2e8, 0]]
+    f = graph.compile(["a", "b", "c"], names, "jacobian", style=style)
+    assert f.arguments == ("y1", "y2", "y3") and f.needed == ("y2", "y3")
+    emitted = load(graph.emit(["a", "b", "c"], names, "jacobian", style=style), "jacobian")
+    for function in (f, emitted):
+        assert np.allclose(function(1, 2, 3), expected, rtol=1e-15)
+        assert np.allclose(function(y3=3, y2=2, y1=1), expected, rtol=1e-15)
+        assert function(np.ones(5), 2, 3).shape == (5, 3, 3)  # y1 says how many points there are
+    assert np.allclose(f(y2=2, y3=3), expected, rtol=1e-15)
+
+
+@every_style
+@every_want
+def test_emitted_and_compiled_functions_take_the_same_arguments(want, style):
+    for text in (
+        TWO,
+        "input A[2] n\nparam B[2]\nparam c = 3\na = sum(A)*c\nb = sum(B**2)\noutput a b",
+    ):
+        graph = gc.parse(text)
+        of = graph.output_names[0]
+        f = graph.compile(of, graph.param_names, want, style=style)
+        tree = ast.parse(graph.emit(of, graph.param_names, want, style=style))
+        defined = {part.name: part for part in tree.body if isinstance(part, ast.FunctionDef)}
+        names = [argument.arg for argument in defined[want].args.args]
+        declared = graph.input_names + graph.param_names
+        assert names == list(f.arguments) and names[: len(declared)] == declared
+
+
+def test_a_seed_by_name_comes_after_what_was_declared():
+    graph = gc.parse(TWO)
+    f = graph.compile({"a": "g"}, ["w"])
+    assert f.arguments == ("x", "y", "w", "g")
+    assert f(2, 5, 3, 10) == (60, {"w": 20})
+
+
+SIZED = {  # graphs in which a size is told by an array that the formula does not mention
+    "sum": "input X[n,2]\nparam w[2]\nL = sum(w**2)",
+    "number": "input X[n,2]\nparam w\nL = n*w**2",
+    "ridge": "input X[n,2] y[n]\nparam w[2]\nr = X @ w - y\nL = sum(r**2)/n + sum(w**2)",
+    "blocks": "input X[n,2] y[n]\nparam w[2] v[n]\nL = sum((X @ w - y)**2)/n + n*sum(v)",
+}
+
+
+@every_style
+@pytest.mark.parametrize("text", SIZED)
+def test_sizes_that_only_an_unused_array_tells(text, style):
+    graph = gc.parse(SIZED[text])
+    at = {"X": np.ones((3, 2)), "y": np.arange(3.0), "v": np.ones(3)}
+    at["w"] = np.array([1.0, 2.0]) if graph["w"].shape else 2.0
+    at = {name: at[name] for name in graph.input_names + graph.param_names}
+    for wrt in (["w"], graph.param_names, ["w", "X"]):
+        slopes = {name: np.asarray(graph.derivative("L", name, at), float) for name in wrt}
+        value, found = graph.compile("L", wrt, style=style)(**at)
+        assert same((value, found), (graph.values(at)["L"], slopes), 1e-12)
+        hessian = graph.compile("L", wrt, "hessian", style=style)
+        expected = np.array(graph.hessian("L", wrt, at), dtype=float)
+        assert np.allclose(hessian(**at), expected)
+        assert np.allclose(hessian(*at.values()), expected)
+        products = graph.compile("L", wrt, "hvp", style=style)(**at)  # along nothing
+        assert all(not np.any(product) for product in products.values())
 
 
 def test_given_values_are_defaults():

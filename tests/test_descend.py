@@ -369,3 +369,19 @@ def test_mistakes_in_vectors_are_named():
         gc.flat(rosenbrock(), {})
     with pytest.raises(gc.GraphcError, match="x cannot be in params and in data"):
         gc.flat(rosenbrock(), {"x": [1, 2, 3]}, data={"x": 1})
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize(
+    "text", ["input x\nparam w\nL = (w*x)**2", "input x[n]\nparam w\nL = sum(x*w)"]
+)
+def test_no_points_are_refused(text, batch):
+    with pytest.raises(gc.GraphcError, match="'x' has shape \\(0,\\), so there are no points"):
+        gc.descend(gc.parse(text), data={"x": []}, params={"w": 1.0}, batch=batch)
+
+
+def test_an_array_may_be_there_for_its_size_alone():
+    graph, rows = gc.parse("input X[n,2]\nparam w\nL = n*w**2"), np.ones((3, 2))
+    found = gc.descend(graph, data={"X": rows}, params={"w": 1.0}, lr=0.125, steps=2)
+    assert found.history == [3.0, 3 * 0.25**2]
+    assert gc.descend(graph, data={"X": rows}, params={"w": 1.0}, batch=2, steps=1).history == [2.0]

@@ -371,3 +371,34 @@ def test_a_long_chain_compiles_and_runs():
     graph = chain(3000)
     value, slopes = graph.compile(want="value_and_grad", mode="reverse")(0.3, 0.5)
     assert np.isfinite(value) and np.isfinite(slopes["w"])
+
+
+SEVERAL = "input x unused y\nparam w v\na = w*x**2 + v*y\nb = v**3*x*w\noutput a b"
+
+
+@pytest.mark.parametrize("want", ["grad", "value_and_grad", "jvp", "hvp", "hessian", "jacobian"])
+def test_the_self_check_tests_every_name(want):
+    """A fault in any slope, of any output, by any name, is found by the module's own check."""
+    graph = gc.parse(SEVERAL)
+    of = "b" if want in ("hvp", "hessian") else ["a", "b"]
+    text = graph.emit(of, ["w", "v", "x"], want)
+    source, _, own = text.partition("def check():")
+    head, _, body = source.partition(f"def {want}(")
+    for line in [line for line in body.splitlines() if line.lstrip().startswith(FAULTS[want])]:
+        name, _, expression = line.partition(" = ")
+        faulty = body.replace(
+            line, f"{name} = 1.125 * ({expression.partition('#')[0]}) + 0.0625", 1
+        )
+        with pytest.raises(SystemExit, match="disagree"):
+            load(f"{head}def {want}({faulty}def check():{own}", "check")()
+    load(text, "check")()
+
+
+FAULTS = {
+    "grad": ("w_bar", "v_bar", "x_bar"),
+    "value_and_grad": ("w_bar", "v_bar", "x_bar"),
+    "jvp": ("a_dot", "b_dot"),
+    "hvp": ("w_bar_dot", "v_bar_dot", "x_bar_dot"),
+    "hessian": ("matrix[",),
+    "jacobian": ("matrix[",),
+}

@@ -79,7 +79,7 @@ class Batch:
 
         def run(known: dict[int, Any]) -> dict[int, Any]:
             at = {names[row]: value for row, value in known.items()}
-            found = compiled(**{name: at[name] for name in compiled.arguments})
+            found = compiled(**{name: at[name] for name in compiled.needed})
             return {row: found[name] for row, name in asked.items()}
 
         return run

@@ -14,11 +14,12 @@ import numpy as np
 
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float
-from ..structure import LEAVES, ancestors
 from .module import Task
 from .options import Options
 from .planning import Plan, companions, written
 from .running import load
+
+ABSENT = np.zeros(())  # stands for a number that is not needed and was not given
 
 
 class Compiled:
@@ -37,13 +38,12 @@ class Compiled:
             for row in one.arguments
             if row in graph.given
         }
-        self._optional = {  # tangents that may be left out
-            graph.names[row]: None if graph.shape(row) else 0.0
+        self.needed = tuple(graph.names[row] for row in one.arguments if row in one.needed)
+        self._spare = {  # what may be left out: tangents, which are 0, and what is not needed
+            graph.names[row]: ABSENT if row in one.read and not graph.shape(row) else None
             for row in one.arguments
-            if one.optional(row)
+            if row not in one.needed
         }
-        self._others = {graph.names[row] for row in graph.leaves()} - set(self.arguments)
-        self._around = _surrounding(one) - set(self.arguments)
         # a branch that is not taken may be infinite, which is nobody's concern
         quiet: Callable[[], AbstractContextManager[Any]] = partial(np.errstate, all="ignore")
         self._quiet = quiet if "where" in one.program.ops else nullcontext
@@ -67,28 +67,22 @@ class Compiled:
         given: Sequence[Any] = list(args)
         if len(given) == 1 and isinstance(given[0], Mapping):
             given, named = [], {**given[0], **named}
-        wider: list[Any] = []
         if named or len(given) != len(self.arguments):
-            wider = [named[name] for name in self._around if name in named]
             given = self._arranged(given, named)
         dtype = self._options.dtype
         if self._dtype is None:
             kinds = [
                 arg.dtype if hasattr(arg, "dtype") else np.asarray(arg).dtype
                 for arg in given
-                if arg is not None
+                if arg is not None and arg is not ABSENT
             ]
             small = bool(kinds) and all(kind in (np.float32, np.float16) for kind in kinds)
             dtype = "float32" if small else "float64"
         try:
             with self._quiet():
-                found = self._function(dtype)(*given)
+                return self._function(dtype)(*given)
         except ValueError as error:
             raise self._told(error, given) from None
-        if any(np.ndim(value) for value in wider):
-            here = np.broadcast_shapes(*map(np.shape, given))
-            return _stretched(found, np.broadcast_shapes(here, *map(np.shape, wider)), len(here))
-        return found
 
     def _told(self, error: ValueError, given: Sequence[Any]) -> ValueError:
         """A mistake in the shapes of arguments, in the user's words; other errors as they are."""
@@ -136,9 +130,8 @@ class Compiled:
                 raise GraphcError(f"{name!r} is given twice; give it once")
             if name in self.arguments:
                 found[name] = value
-            elif name not in self._others:
-                known = [*self.arguments, *sorted(self._others)]
-                hint = nearest(name, known) or f" (there are: {listing(self.arguments)})"
+            else:
+                hint = nearest(name, self.arguments) or f" (there are: {listing(self.arguments)})"
                 raise GraphcError(f"{self.want} has no argument {name!r}{hint}")
         ordered = []
         for name in self.arguments:
@@ -146,30 +139,10 @@ class Compiled:
                 ordered.append(found[name])
             elif name in self._given:
                 ordered.append(self._given[name])
-            elif name in self._optional:
-                ordered.append(self._optional[name])
+            elif name in self._spare:
+                ordered.append(self._spare[name])
             else:
                 raise GraphcError(
-                    f"{self.want} needs a value for {name!r} (arguments: {listing(self.arguments)})"
+                    f"{self.want} needs a value for {name!r} (it needs: {listing(self.needed)})"
                 )
         return ordered
-
-
-def _surrounding(one: Task) -> set[str]:
-    """The arguments that are not needed, but say over which points a derivative is wanted."""
-    if not one.has_points or one.reduce or one.asked.want == "values":
-        return set()
-    graph = one.asked.graph
-    above = ancestors(graph, [graph.row(name) for name in one.asked.of])
-    return {graph.names[row] for row in above if graph.ops[row] in LEAVES}
-
-
-def _stretched(result: Any, points: tuple[int, ...], rank: int) -> Any:
-    """A result over more points, on which it does not depend."""
-    if isinstance(result, dict):
-        return {name: _stretched(part, points, rank) for name, part in result.items()}
-    if isinstance(result, tuple):
-        return tuple(_stretched(part, points, rank) for part in result)
-    inner = np.shape(result)[rank:]
-    thin = np.reshape(result, (1,) * (len(points) - rank) + np.shape(result))
-    return np.broadcast_to(thin, (*points, *inner)).copy()

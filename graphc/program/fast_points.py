@@ -45,7 +45,7 @@ class Blocks:
 
     def lines(self) -> list[str]:
         np, local = self.np, self.local
-        arguments = [self.naming.of(self.one.graph.names[row]) for row in self.one.arguments]
+        arguments = [self.naming.of(self.one.graph.names[row]) for row in self.one.read]
         opening = self._opening()
         steps = self._steps(self.one.schedule.order)
         shapes = ", ".join(f"{name}.shape" for name in arguments)
@@ -53,7 +53,7 @@ class Blocks:
             f"points = {np}.broadcast_shapes({shapes})",
             f"{local['size']} = {np}.prod(points, dtype={np}.int64).item()",
         ]
-        for name in arguments:
+        for name in map(self.naming.of, self.program.arguments()):
             head.append(
                 f"{name} = {name} if {name}.ndim == 0 else "
                 f"{np}.broadcast_to({name}, points).reshape(-1)"

@@ -53,7 +53,7 @@ class Workspace:
         steps += results.lines
         if not self.buffers:
             return [*steps, f"return {returned}"]
-        sizes = sorted(self.one.asked.graph.named_sizes())
+        sizes = self.one.sizes
         key = ", ".join(self.naming.of(size) for size in sizes)
         spaces, space = self.naming.fresh("spaces"), self.naming.fresh("space")
         fresh = self.naming.fresh("results")
@@ -79,7 +79,7 @@ class Workspace:
 
     def _maker(self, name: str) -> list[str]:
         """The function that makes a workspace."""
-        sizes = sorted(self.one.asked.graph.named_sizes())
+        sizes = self.one.sizes
         arguments = ", ".join(self.naming.of(size) for size in sizes)
         arrays = [
             f"        {self.np}.empty({shape}, dtype={self.np}.{dtype}),"

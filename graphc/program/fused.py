@@ -34,8 +34,8 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     program = one.program
     distinct = list(dict.fromkeys(one.rows()))
     computed = [r for r in distinct if not program.is_leaf(r) and program.ops[r] != "const"]
-    size = len(one.arguments) + len(computed)
-    if not computed or not one.arguments or size > MOST_PARAMETERS:
+    size = len(one.read) + len(computed)
+    if not computed or not one.read or size > MOST_PARAMETERS:
         return readable.body(one, text, naming)
     if len(program) > MOST_OPERATIONS:
         return readable.body(one, text, naming)
@@ -43,7 +43,7 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     text.preamble += kernel(one, computed, text.dtype, name).splitlines()
     names = {row: _name(one, row, text, naming) for row in distinct}
     outputs = ", ".join(names[row] for row in computed)
-    arguments = ", ".join(naming.of(one.graph.names[row]) for row in one.arguments)
+    arguments = ", ".join(naming.of(one.graph.names[row]) for row in one.read)
     lines = [f"{outputs} = {name}({arguments})"]
     results = readable.Returned(one, text, names, naming, frozenset(computed))
     returned = results.tree(one.results)
@@ -65,7 +65,7 @@ def _name(one: Task, row: int, text: ArrayText, naming: Naming) -> str:
 def kernel(one: Task, computed: list[int], dtype: str, name: str) -> str:
     """The definition of the kernel."""
     names, text = CNames(), CText(dtype)
-    inputs = [names.of(one.graph.names[row]) for row in one.arguments]
+    inputs = [names.of(one.graph.names[row]) for row in one.read]
     stems = [one.program.names.get(row, ["result"])[0] for row in computed]
     outputs = [names.fresh(f"out_{stem}") for stem in stems]
     targets = list(zip(computed, outputs, strict=True))

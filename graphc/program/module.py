@@ -12,8 +12,8 @@ from functools import cached_property
 
 from ..errors import GraphcError
 from ..formula import graph_text
-from ..shapes import shape_text
-from ..structure import LEAVES, Structure, ancestors
+from ..shapes import Size, shape_text
+from ..structure import Structure, ancestors
 from .array_text import ArrayText
 from .definitions import definitions
 from .naming import Naming
@@ -22,7 +22,7 @@ from .program import Program
 from .scheduling import Schedule, schedule
 from .selfcheck import self_check
 from .sparse import Sparse
-from .wants import Derived, Question, Results, flat, leaves, mapped
+from .wants import Derived, Matrix, Question, Results, flat, leaves, mapped
 
 LONGEST_LINE = 88
 LONGEST_TEXT = 20_000  # characters of the graph's text in a docstring
@@ -37,6 +37,8 @@ class Task:
     program: Program
     results: Results  # rows of the program
     arguments: tuple[int, ...]  # leaves of the derived graph, in the order of the call
+    needed: frozenset[int]  # those without which there is no answer
+    read: tuple[int, ...]  # those that the text reads, some only to learn the points
     options: Options
 
     @property
@@ -58,6 +60,12 @@ class Task:
         """Whether the function maps over points: a graph of scalars."""
         return not self.asked.graph.has_tensors and not isinstance(self.results, Sparse)
 
+    @cached_property
+    def sizes(self) -> list[str]:
+        """The named sizes that the arguments tell."""
+        told = [row for row in self.read if row not in self.derived.tangents]
+        return sorted({s for row in told for s in self.graph.shape(row) if isinstance(s, str)})
+
     def optional(self, row: int) -> bool:
         """Whether an argument may be left out: a tangent, which is then 0."""
         return row in self.derived.tangents
@@ -73,26 +81,41 @@ def task(
     place: dict[int, int],
     chosen: Options,
 ) -> Task:
-    """The function to be written, with its arguments in order."""
+    """The function to be written, with its arguments in order: all that were declared."""
     graph = derived.graph
-    needed = {
-        s["name"] for op, s in zip(program.ops, program.settings, strict=True) if op in LEAVES
-    }
-    if chosen.reduce is not None:  # every argument says how many points there are
-        ends = [graph.row(name) for name in asked.of]
-        needed |= {graph.names[r] for r in ancestors(graph, ends) if graph.ops[r] in LEAVES}
-    sized = {size for shape in program.shapes for size in shape if isinstance(size, str)}
-    extra = (*derived.seeds, *derived.tangents)
-    told = [r for r in leaves(graph) if graph.names[r] in needed and r not in derived.tangents]
-    known = {size for row in told for size in graph.shape(row)}
-    for row in leaves(graph):  # an argument may be needed for a size alone
-        missing = sized & set(graph.shape(row)) - known
-        if missing and row not in extra:
-            needed.add(graph.names[row])
-            known |= missing
-    plain = [r for r in leaves(graph) if graph.names[r] in needed and r not in extra]
     results = mapped(derived.results, place.__getitem__)
-    return Task(asked, derived, program, results, (*plain, *extra), chosen)
+    extra = (*derived.seeds, *derived.tangents)
+    declared = leaves(asked.graph)
+    later = [row for row in leaves(graph) if row >= len(asked.graph.ops)]
+    arguments = (*declared, *(row for row in later if row not in extra), *extra)
+    needed = {graph.row(name) for name in program.arguments()} | set(derived.seeds)
+    known = {s for row in needed - set(derived.tangents) for s in graph.shape(row)}
+    mentioned = _sizes(program, results) | {s for r in derived.tangents for s in graph.shape(r)}
+    for row in declared:  # an argument may be needed for a size alone
+        missing = mentioned & {s for s in graph.shape(row) if isinstance(s, str)} - known
+        if missing:
+            needed.add(row)
+            known |= missing
+    around: set[int] = set()
+    if not asked.graph.has_tensors and not isinstance(results, Sparse):
+        # what the answer was asked of says at which points, even where a slope is the same at all
+        around = set(ancestors(graph, [graph.row(name) for name in asked.of]))
+    if chosen.reduce is not None:
+        needed |= around & set(arguments)
+    read = tuple(row for row in arguments if row in {*needed, *around, *extra})
+    needed -= set(derived.tangents)
+    return Task(asked, derived, program, results, arguments, frozenset(needed), read, chosen)
+
+
+def _sizes(program: Program, results: Results) -> set[Size]:
+    """The sizes that the text mentions: of rows, of blocks of a matrix, as numbers."""
+    found = {size for shape in program.shapes for size in shape}
+    found |= {
+        s["size"] for op, s in zip(program.ops, program.settings, strict=True) if op == "size"
+    }
+    if isinstance(results, Matrix):
+        found |= {size for shape in (*results.heights, *results.widths) for size in shape}
+    return found
 
 
 Body = Callable[[Task, ArrayText, Naming], list[str]]
@@ -179,13 +202,15 @@ def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     defaults = True  # only the last arguments may have one
     for row in reversed(one.arguments):
         name = naming.of(graph.names[row])
-        given = graph.given.get(row)
-        defaults = defaults and (one.optional(row) or (given is not None and not graph.shape(row)))
-        if one.optional(row) and graph.shape(row):
-            parts.append(f"{name}: ArrayLike | None = None")
+        given = None if graph.shape(row) else graph.given.get(row)
+        spare = row not in one.needed
+        defaults = defaults and (spare or given is not None)
+        if defaults and given is not None:
+            parts.append(f"{name}: ArrayLike = {text.number(given)[0]}")
+        elif defaults and row in one.read and not graph.shape(row):
+            parts.append(f"{name}: ArrayLike = 0")
         elif defaults:
-            default = "0" if one.optional(row) else text.number(given)[0]
-            parts.append(f"{name}: ArrayLike = {default}")
+            parts.append(f"{name}: ArrayLike | None = None")
         else:
             parts.append(f"{name}: ArrayLike")
     parts.reverse()
@@ -203,7 +228,7 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     graph, np = one.graph, text.namespace
     lines: list[str] = []
     known: set[str] = set()
-    for row in one.arguments:
+    for row in one.read:
         name, shape = naming.of(graph.names[row]), graph.shape(row)
         if one.optional(row) and shape:
             zeros = f"{np}.zeros({text.shape(shape)})"

@@ -42,6 +42,10 @@ class Program:
         """Whether the value comes from outside."""
         return self.ops[row] in LEAVES
 
+    def arguments(self) -> list[str]:
+        """The names of the values that come from outside, in order."""
+        return [self.settings[row]["name"] for row in range(len(self)) if self.is_leaf(row)]
+
     def number(self, row: int) -> Any:
         """The exact or float number that a row holds, or None."""
         if self.ops[row] != "const":

@@ -67,7 +67,7 @@ def returning(text: str) -> list[str]:
 
 def points_line(one: Task, text: ArrayText, naming: Naming) -> str:
     """The shape of the points, over which every result of a graph of scalars stretches."""
-    shapes = [f"{naming.of(one.graph.names[row])}.shape" for row in one.arguments]
+    shapes = [f"{naming.of(one.graph.names[row])}.shape" for row in one.read]
     return f"points = {text.namespace}.broadcast_shapes({', '.join(shapes)})"
 
 
@@ -133,7 +133,7 @@ class Returned:
 
     def _is_narrow(self, row: int) -> bool:
         """Whether a row may lack some of the points."""
-        return row not in self._complete and len(self._reaching[row]) < len(self.one.arguments)
+        return row not in self._complete and len(self._reaching[row]) < len(self.one.read)
 
     def reduced(self, row: int) -> str:
         """A result summed (or averaged) over the points."""

@@ -21,9 +21,7 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
         return ""
     graph, np = first.graph, text.namespace
     others = (*first.derived.tangents, *first.derived.seeds)
-    own = [row for row in first.arguments if row not in others]
-    more = [companion.graph.names[row] for row in companion.arguments]
-    plain = [*own, *(graph.row(n) for n in more if graph.row(n) not in (*own, *others))]
+    plain = [row for row in first.arguments if row not in others]
     found = point_texts(graph, [first.program, companion.program], plain, others, np)
     if found is None:
         return ""
@@ -35,7 +33,7 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     if not _is_comparable(first, companion, arguments):
         lines.append('    """Prints the result at one point."""')
         ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}
-        lines += _point("at", {names[row]: at[row] for row in own} | ones)
+        lines += _point("at", {names[row]: at[row] for row in plain} | ones)
         lines.append(f'    print("{want}:", {want}(**at))')
         if first.asked.graph.partials or "stop" in first.asked.graph.ops:
             lines.append('    print("not compared with differences: the graph has its own slopes")')
@@ -72,57 +70,47 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
     """Code that computes `derived` and `measured`, and compares them."""
     np, want, asked = text.namespace, first.asked.want, first.asked
     pairs = [(name, names[first.graph.row(name)]) for name in asked.wrt]
-    taken = {names[first.graph.row(companion.graph.names[row])] for row in companion.arguments}
-    whole = len(taken) == len(names) - len((*first.derived.tangents, *first.derived.seeds))
-    passed = "**{}" if whole else ", ".join(f'{name}={{0}}["{name}"]' for name in sorted(taken))
-    called = companion.asked.want + "({})" + "[0]" * (companion.asked.want == "value_and_grad")
-    ahead, behind, here = (
-        called.format(passed.format(point)) for point in ("ahead", "behind", "at")
-    )
-    extra = {names[row] for row in (*first.derived.tangents, *first.derived.seeds)}
-    own = sorted({names[row] for row in first.arguments} - extra)
-    at = "**at" if set(own) >= taken else ", ".join(f'{name}=at["{name}"]' for name in own)
-    before = f"{at}, " if at else ""  # what stands before further arguments
-    member = f'["{asked.of[0]}"]' if asked.of_listed else ""
+    called = companion.asked.want + "(**{})" + "[0]" * (companion.asked.want == "value_and_grad")
+    ahead, behind, here = (called.format(point) for point in ("ahead", "behind", "at"))
     dots = ", ".join(f'{names[r]}=along["{names[s]}"]' for r, s in _dots(first))
-    slopes = f"sum({np}.sum(slopes[name] * along[name]) for name in along)"
-    if any(name != argument for name, argument in pairs):
-        slopes = " + ".join(f'{np}.sum(slopes["{a}"] * along["{b}"])' for a, b in pairs)
+    listed = asked.of_listed
+
+    def along(slopes: str) -> str:
+        if all(name == argument for name, argument in pairs):
+            return f"sum({np}.sum({slopes}[name] * along[name]) for name in along)"
+        return " + ".join(f'{np}.sum({slopes}["{a}"] * along["{b}"])' for a, b in pairs)
+
     lines = [
         f"ahead = {{name: at[name] + {STEP} * along.get(name, 0) for name in at}}",
         f"behind = {{name: at[name] - {STEP} * along.get(name, 0) for name in at}}",
     ]
-    measured = f"measured = ({ahead}{member} - {behind}{member}) / {TWICE}"
     if want in ("grad", "value_and_grad"):
         part = "[1]" if want == "value_and_grad" else ""
-        lines += [
-            f"slopes = {want}({at}){part}{member}",
-            f"derived = {slopes}",
-            measured,
-        ]
+        lines.append(f"slopes = {want}(**at){part}")
+        every = _joined(along("part"), "part in slopes.values()", np)
+        lines.append(f"derived = {every if listed else along('slopes')}")
+        lines += _measured(ahead, behind, listed, np)
     elif want == "vjp":
         lines.append(f"here = {here}")
         members = {
-            names[row]: f"[{of!r}]" if asked.of_listed else ""
+            names[row]: f"[{of!r}]" if listed else ""
             for row, of in zip(first.derived.seeds, asked.of, strict=True)
         }
         seeds = ", ".join(f"{bar}={np}.ones_like(here{m})" for bar, m in members.items())
         terms = " + ".join(f"{np}.sum({ahead}{m} - {behind}{m})" for m in members.values())
         lines += [
-            f"slopes = vjp({before}{seeds})[1]",
-            f"derived = {slopes}",
+            f"slopes = vjp(**at, {seeds})[1]",
+            f"derived = {along('slopes')}",
             f"measured = ({terms}) / {TWICE}",
         ]
-    elif want == "jvp":
-        lines += [f"derived = jvp({before}{dots})[1]{member}", measured]
-    elif want == "hvp":
-        key = f'["{asked.wrt[0]}"]'
-        lines += [
-            f"derived = hvp({before}{dots}){key}",
-            f"measured = ({ahead}{key} - {behind}{key}) / {TWICE}",
-        ]
+    elif want in ("jvp", "hvp"):
+        changes = f"jvp(**at, {dots})[1]" if want == "jvp" else f"hvp(**at, {dots})"
+        by_name = listed or want == "hvp"
+        every = _joined("part", "part in changes.values()", np)
+        lines += [f"changes = {changes}", f"derived = {every if by_name else 'changes'}"]
+        lines += _measured(ahead, behind, by_name, np)
     else:
-        lines += _matrix_comparison(first, pairs, ahead, behind, at, np)
+        lines += _matrix_comparison(first, pairs, ahead, behind, np)
     return [
         *lines,
         f"error = {np}.max({np}.abs(derived - measured)) / (1 + {np}.max({np}.abs(measured)))",
@@ -130,6 +118,19 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
         "if not error < 1e-5:",
         f'    raise SystemExit("{want}: derivatives and differences disagree")',
     ]
+
+
+def _joined(parts: str, over: str, np: str) -> str:
+    """Results by name as one vector."""
+    return f"{np}.concatenate([{np}.ravel({parts}) for {over}])"
+
+
+def _measured(ahead: str, behind: str, by_name: bool, np: str) -> list[str]:
+    """Differences of results, all of them."""
+    if not by_name:
+        return [f"measured = ({ahead} - {behind}) / {TWICE}"]
+    differences = _joined("ahead[name] - behind[name]", "name in ahead", np)
+    return [f"ahead, behind = {ahead}, {behind}", f"measured = {differences} / {TWICE}"]
 
 
 def _dots(first: Task) -> list[tuple[int, int]]:
@@ -142,7 +143,7 @@ def _dots(first: Task) -> list[tuple[int, int]]:
 
 
 def _matrix_comparison(
-    first: Task, pairs: list[tuple[str, str]], ahead: str, behind: str, at: str, np: str
+    first: Task, pairs: list[tuple[str, str]], ahead: str, behind: str, np: str
 ) -> list[str]:
     """Jacobians and Hessians, times the direction."""
     asked = first.asked
@@ -152,9 +153,9 @@ def _matrix_comparison(
         if asked.want == "hessian":
             difference = f'({ahead}["{pairs[0][0]}"] - {behind}["{pairs[0][0]}"])'
         shape = first.graph.shape(first.graph.row(asked.wrt[0]))
-        product = f"{np}.tensordot({asked.want}({at}), along[{argument!r}], axes={len(shape)})"
+        product = f"{np}.tensordot({asked.want}(**at), along[{argument!r}], axes={len(shape)})"
         return [
-            f"derived = {product if shape else f'{asked.want}({at}) * along[{argument!r}]'}",
+            f"derived = {product if shape else f'{asked.want}(**at) * along[{argument!r}]'}",
             f"measured = {difference} / {TWICE}",
         ]
     along = ", ".join(
@@ -163,17 +164,7 @@ def _matrix_comparison(
         else f"{np}.array([along[{argument!r}]])"
         for name, argument in pairs
     )
-    keys = asked.wrt if asked.want == "hessian" else asked.of
-    listed = asked.want == "hessian" or asked.of_listed
-
-    def joined(side: str) -> str:
-        members = [
-            f'{np}.ravel({side}["{key}"])' if listed else f"{np}.ravel({side})" for key in keys
-        ]
-        return f"{np}.concatenate([{', '.join(members)}])"
-
-    return [
-        f"derived = {asked.want}({at}) @ {np}.concatenate([{along}])",
-        f"ahead, behind = {ahead}, {behind}",
-        f"measured = ({joined('ahead')} - {joined('behind')}) / {TWICE}",
-    ]
+    measured = _measured(ahead, behind, asked.want == "hessian" or asked.of_listed, np)
+    if asked.want == "jacobian" and not asked.of_listed:
+        measured = [f"measured = {np}.ravel({ahead} - {behind}) / {TWICE}"]
+    return [f"derived = {asked.want}(**at) @ {np}.concatenate([{along}])", *measured]

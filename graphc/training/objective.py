@@ -105,7 +105,9 @@ class Objective:
     def _needed(self, fixed: dict[str, Any], starts: dict[str, Any]) -> dict[str, Any]:
         """Values of every other leaf that the loss is computed from."""
         graph = self.graph
-        used = upstream(graph, [graph.row(self.of)])
+        used = set(upstream(graph, [graph.row(self.of)]))
+        if graph.has_tensors:  # an array may be there for its size alone
+            used |= {graph.row(name) for name in fixed}
         leaves = [graph.names[row] for row in graph.leaves() if row in used]
         names = [name for name in leaves if name not in starts]
         values = self._given(names, fixed)
@@ -126,6 +128,12 @@ class Objective:
         return {name: found[name] for name in names if name in found}
 
     def _check_shapes(self, data: dict[str, Any], starts: dict[str, Any]) -> None:
+        empty = next((name for name, value in data.items() if not value.size), None)
+        if empty is not None:
+            raise GraphcError(
+                f"data: {empty!r} has shape {data[empty].shape}, so there are no points to train "
+                "on; give at least one"
+            )
         if self.graph.has_tensors:
             sizes: dict[str, int] = {}
             for name, value in {**data, **starts}.items():
