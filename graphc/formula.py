@@ -15,7 +15,7 @@ from .structure import LEAVES, Structure
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
 Style = Callable[[Structure, int, list[Piece]], Piece]
-CallStyle = Callable[[Any, Callable[[int], Piece]], Piece]
+CallStyle = Callable[[Structure, Any, Callable[[int], Piece]], Piece]
 Known = Mapping[int, Piece]  # how named rows are written, if not by their names
 CALLS: dict[Style, CallStyle] = {}  # how a style writes composed functions, if not as text
 
@@ -63,7 +63,7 @@ def _pieces(
         call = graph.calls.get(row)
         if call is not None:
             write: CallStyle = CALLS.get(style, call_text)
-            pieces[row] = write(call, piece)
+            pieces[row] = write(graph, call, piece)
         else:
             pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
         if len(pieces[row][0]) > LONGEST:
@@ -77,10 +77,11 @@ def _pieces(
 class Expression:
     """A symbolic result of a graph with tensors: prints as valid NumPy."""
 
-    def __init__(self, graph: Structure, row: int, whole: bool) -> None:
+    def __init__(self, graph: Structure, row: int, whole: bool, named: bool = True) -> None:
         self.graph = graph
         self.row = row
         self._whole = whole  # written out down to the inputs, or in the names of nodes
+        self._named = named  # a node is written by its name, or by its formula
 
     @property
     def shape(self) -> Shape:
@@ -104,6 +105,8 @@ class Expression:
         if self._whole:
             graph = graph.duplicate()
             graph.names = {row: n for row, n in graph.names.items() if graph.ops[row] in LEAVES}
+        if not self._named and graph.ops[self.row] not in LEAVES:
+            return formula_text(graph, self.row, style)
         return expression_text(graph, self.row, style)
 
 
@@ -138,7 +141,8 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if record.infix:
         tight = record.binding
         left = bracket(operands[0], tight)
-        right = bracket(operands[1] if operands[1][1] != 3 else (operands[1][0], 0), tight + 1)
+        signed = operands[1][0].startswith("-")
+        right = bracket((operands[1][0], 0) if signed else operands[1], tight + 1)
         space = "" if tight == 2 else " "
         return f"{left}{space}{record.infix}{space}{right}", tight
     if op == "identity":
@@ -158,26 +162,77 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
 
 def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     """One row as a person writes it in NumPy: a mask is a comparison, which counts as 0 or 1."""
-    if not operands:
-        return as_text(graph, row, operands)
     op, inner = graph.ops[row], graph.operands[row]
-    if op == "where" and _is_number(graph, inner[2], 0):
-        mask = bracket(operands[0], 1)
-        if _is_number(graph, inner[1], 1):
-            return operands[0]
-        return f"{bracket(operands[1], 3 if _word(graph, inner[1]) == 'matmul' else 2)}*{mask}", 2
-    masks = [is_mask(graph, operand) for operand in inner]
-    if (op == "contract" and all(masks)) or op in ("neg", "add", "sub", "power"):
-        # NumPy does not count with truth values there
+    if not operands:
+        value = graph.settings(row).get("value") if row not in graph.names else None
+        return (
+            (array_text(value), ATOM)
+            if getattr(value, "shape", ())
+            else as_text(graph, row, operands)
+        )
+    if op == "where":
+        return _where(graph, row, operands)
+    if op not in ("mul", "contract") or all(is_mask(graph, operand) for operand in inner):
         operands = [
-            (f"where({piece[0]}, 1, 0)", ATOM) if mask else piece
-            for piece, mask in zip(operands, masks, strict=True)
-        ]
+            as_number(graph, *both) for both in zip(inner, operands, strict=True)
+        ]  # NumPy counts with truth values only beside numbers
+    if op == "neg" and operands[0][1] == 2 and not _opens_with_mask(graph, inner[0]):
+        return _negated(operands[0])
     operands = _without_brackets(graph, row, operands)
     if op == "mul" and (places := _columns(graph, row)):
         matrix, vector = (operands[place] for place in places)
         return f"{bracket(matrix, 2)} @ diag({vector[0]})", 2
     return as_text(graph, row, operands)
+
+
+def as_number(graph: Structure, row: int, piece: Piece) -> Piece:
+    """A row where NumPy needs a number: a mask and a branch are floats, not bool or int."""
+    if is_mask(graph, row):
+        return f"where({piece[0]}, 1.0, 0.0)", ATOM
+    return piece
+
+
+def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """A choice; where it is 0 or what is surely finite, a product with a comparison."""
+    _, taken, other = graph.operands[row]
+    if _is_number(graph, taken, 1) and _is_number(graph, other, 0):
+        return operands[0]
+    if _is_number(graph, other, 0) and not is_mask(graph, taken) and _is_finite(graph, taken):
+        least = 3 if "@" in operators(operands[1][0]) else 2
+        return f"{bracket(operands[1], least)}*{bracket(operands[0], 1)}", 2
+    branches = [as_number(graph, *both) for both in ((taken, operands[1]), (other, operands[2]))]
+    texts = [f"{text}.0" if text.lstrip("-").isdigit() else text for text, _ in branches]
+    return f"where({', '.join([operands[0][0], *texts])})", ATOM
+
+
+def _negated(piece: Piece) -> Piece:
+    """Minus a product: the sign goes to its first factor."""
+    text = piece[0]
+    return (f"-({text})", 3) if text.startswith("-") else (f"-{text}", 2)
+
+
+def _opens_with_mask(graph: Structure, row: int) -> bool:
+    """Whether the first factor of a product is written as a comparison, which has no minus."""
+    while row not in graph.names and row not in graph.calls and not is_mask(graph, row):
+        op, inner = graph.ops[row], graph.operands[row]
+        if op == "contract" and len(inner) == 2:
+            form = form_of(graph.settings(row)["spec"], {})
+            row = inner[form.order[0] if form is not None else 0]
+        elif op in ("mul", "div", "ratio_or_0", "where"):
+            row = inner[int(op == "where")]
+        else:
+            return False
+    return is_mask(graph, row)
+
+
+def operators(text: str) -> set[str]:
+    """The operators * / @ that stand outside all brackets of a text."""
+    depth, found = 0, set()
+    for character in text.replace("**", "^"):
+        depth += (character in "([") - (character in ")]")
+        if not depth and character in "*/@":
+            found.add(character)
+    return found
 
 
 def _columns(graph: Structure, row: int) -> tuple[int, ...]:
@@ -190,32 +245,41 @@ def _columns(graph: Structure, row: int) -> tuple[int, ...]:
 
 
 def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
-    """The operands, those that need no brackets (2*(A @ x), A @ (B @ C), -(x*y)) bound tightly."""
+    """The operands, bound tightly where a product may be read from the left: 2*(A @ x), a*(b*c).
+
+    What is written decides, not what it was made of: A @ (2*B) and a*(B @ c) keep their brackets.
+    """
     op, inner = graph.ops[row], graph.operands[row]
-    words = [_word(graph, operand) for operand in inner]
-    loose = list(operands)
-    signed = operands[-1][0].startswith("-")
-    if op == "neg" and words[0] and operands[0][1] == 2 and not signed:
-        loose[0] = operands[0][0], 4
-    if op == "mul" and graph.shape(inner[0]) and graph.shape(inner[1]):
-        if words[0] == "matmul" and not _columns(graph, row):
-            loose[0] = operands[0][0], 0
-        if words[1] == "product" and graph.ops[inner[1]] == "mul" and not signed:
-            loose[1] = operands[1][0], 4  # a*(b*c)
-    elif op == "mul" and not graph.shape(inner[0]):
-        if words[0] == "matmul":
-            loose[0] = operands[0][0], 0  # (a @ x)*y is easier to read than a @ x*y
-        if words[1] and operands[1][1] == 2 and not signed:
-            loose[1] = operands[1][0], 4
-    if op == "contract" and len(inner) == 2:
-        form = form_of(graph.settings(row)["spec"], {})
-        if form is not None and form.word in ("matmul", "rows", "columns"):
-            left, right = form.order
-            if words[left] == "product":
-                loose[left] = operands[left][0], 0
-            if words[right] == "matmul" and len(graph.shape(inner[right])) == 2:
-                loose[right] = operands[right][0], max(operands[right][1], 4)
+    if op not in ("mul", "contract") or len(inner) != 2:
+        return operands
+    form = form_of(graph.settings(row)["spec"], {}) if op == "contract" else None
+    if op == "contract" and (form is None or form.word not in ("matmul", "rows", "columns")):
+        return operands
+    left, right = form.order if form is not None else (0, 1)
+    loose, written = list(operands), operators(operands[right][0])
+    if op == "contract":
+        opened = _word(graph, inner[left]) == "product" and operands[left][1] == 2
+        joined = written == {"@"} and _is_of_matrices(graph, inner[right])
+    else:
+        opened = "@" in operators(operands[left][0]) and not _columns(graph, row)
+        joined = not graph.shape(inner[0]) or (written == {"*"} and graph.ops[inner[1]] == "mul")
+    if opened:  # (a @ x)*y is easier to read than a @ x*y
+        loose[left] = operands[left][0], 0
+    text, binding = operands[right]
+    if joined and binding == 2 and _word(graph, inner[right]) and not text.startswith("-"):
+        loose[right] = text, 4
     return loose
+
+
+def _is_of_matrices(graph: Structure, row: int) -> bool:
+    """Whether a product is a matrix made of matrices: A @ (B @ C) is A @ B @ C, not of stacks."""
+    stack, largest = [row], 0
+    while stack:
+        here = stack.pop()
+        largest = max(largest, len(graph.shape(here)))
+        if here == row or _word(graph, here) == "matmul":
+            stack.extend(graph.operands[here])
+    return largest == len(graph.shape(row)) == 2
 
 
 def _word(graph: Structure, row: int) -> str:
@@ -254,6 +318,24 @@ def is_mask(graph: Structure, row: int) -> bool:
     return _is_number(graph, taken, 1) and _is_number(graph, other, 0)
 
 
+FINITE = {"add", "sub", "mul", "neg", "contract", "gather", "scatter", "reshape", "where", "const"}
+
+
+def _is_finite(graph: Structure, row: int) -> bool:
+    """Whether a formula is finite wherever the names that it mentions are."""
+    stack, seen = [row], set()
+    while stack:
+        here = stack.pop()
+        if here in seen or here in graph.names:
+            continue
+        seen.add(here)
+        exponent = graph.settings(here).get("exponent", -1)
+        if graph.ops[here] not in FINITE and not (isinstance(exponent, int) and exponent > 0):
+            return False
+        stack.extend(graph.operands[here])
+    return True
+
+
 NUMPY_NAMES = {"largest": "max"}
 
 
@@ -281,7 +363,7 @@ def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     return f"{NUMPY_NAMES.get(op, op)}({', '.join(texts)})", ATOM
 
 
-def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:
+def call_text(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Piece:
     """A composed function as it was called."""
     name, arguments, settings = call
 
@@ -297,6 +379,14 @@ def call_text(call: Any, piece: Callable[[int], Piece]) -> Piece:
     parts = [text(argument) for argument in arguments]
     parts += [f"{key}={text(value)}" for key, value in settings.items() if value is not None]
     return f"{name}({', '.join(parts)})", ATOM
+
+
+def call_numpy(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Piece:
+    """A composed function on numbers, none of which is a truth value."""
+    return call_text(graph, call, lambda row: as_number(graph, row, piece(row)))
+
+
+CALLS[as_numpy] = call_numpy
 
 
 def index_text(index: Any) -> str:
@@ -387,6 +477,18 @@ def graph_text(graph: Structure) -> str:
 def constant_text(value: Any) -> Piece:
     """A constant inside a formula."""
     return (value_text(value), ATOM) if getattr(value, "shape", ()) else number_text(value)
+
+
+def array_text(value: Any) -> str:
+    """A constant array as NumPy takes it, of floats: integers would overflow and have no x**-1."""
+
+    def listed(part: Any) -> str:
+        if getattr(part, "shape", ()):
+            return f"[{', '.join(map(listed, part))}]"
+        text = number_text(part)[0]
+        return f"{text}.0" if text.lstrip("-").isdigit() else text
+
+    return f"array({listed(value)})"
 
 
 def value_text(value: Any) -> str:

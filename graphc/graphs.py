@@ -86,7 +86,7 @@ class Node:
 
         graph = self.graph
         if graph.has_tensors:
-            return Expression(graph, self.row, whole=False)
+            return Expression(graph, self.row, whole=False, named=False)
         if self.kind in ("input", "param"):
             return symbol(self.name)
         sources = graph.formula(self.row).sources

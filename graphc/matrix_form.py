@@ -183,7 +183,8 @@ def _single_text(form: Form, shape: Shape, piece: Piece, tight: str) -> Piece:
     if form.word == "full":
         named = {"0": "zeros", "1": "ones"}.get(text)
         whole = shape_text(shape)
-        return f"{named}({whole})" if named else f"full({whole}, {text})", ATOM
+        number = f"{text}.0" if text.lstrip("-").isdigit() else text  # as in zeros, no integers
+        return f"{named}({whole})" if named else f"full({whole}, {number})", ATOM
     if form.word == "newaxis":
         return f"{tight}[{new_axes(form.axes, len(shape))}]", 8
     if form.word == "repeat":

@@ -369,7 +369,8 @@ class Rows:
             if a in graph.names or b in graph.names or graph.ops[a] != graph.ops[b]:
                 return False
             one_here, other_here = self.compared(a), self.compared(b)
-            if any(hasattr(v, "shape") for v in one_here.values()) or one_here != other_here:
+            settings = (*one_here.values(), *other_here.values())
+            if any(hasattr(v, "shape") for v in settings) or one_here != other_here:
                 return False
             if not graph.operands[a] and graph.ops[a] not in ("const", "size", "pi"):
                 return False

@@ -24,6 +24,7 @@ RELATIONS = {
     "eq": sympy.Eq,
     "ne": sympy.Ne,
 }
+NOT_REAL = (sympy.I, sympy.zoo, sympy.nan)
 
 
 class Bracket(sympy.Function):  # type: ignore[misc]
@@ -151,6 +152,11 @@ class Symbols:
             if pending:
                 stack.extend(pending)
                 continue
+            if here in NOT_REAL:
+                raise GraphcError(
+                    "the symbolic result holds what is no real number, such as log(-2) or 1/0; "
+                    "give numbers with at={...}, or change the formula"
+                )
             if not here.args:
                 sizes[here] = (len(str(here)), 0)
             else:

@@ -53,7 +53,7 @@ Linear and quadratic forms
     least squares by the target            | A[3,2] x[2] b[3]         | sum((A @ x - b)**2)               | b | -2*(A @ x - b)
     ridge regression                       | A[3,2] x[2] b[3] l       | sum((A @ x - b)**2) + l*sum(x**2) | x | 2*l*x + 2*A.T @ (A @ x - b)
     mean squared error of a batch          | X[n,3] w[3] y[n]         | mean((X @ w - y)**2)              | w | 2*X.T @ (X @ w - y)/n
-    Rayleigh quotient                      | A[3,3] x[3]              | x @ A @ x/(x @ x)                 | x | x @ A/(x @ x) - 2*(f/(x @ x))*x + A @ x/(x @ x)
+    Rayleigh quotient                      | A[3,3] x[3]              | x @ A @ x/(x @ x)                 | x | x @ A/(x @ x) - 2*f/(x @ x)*x + A @ x/(x @ x)
     log of a quadratic form                | A[3,3] x[3]              | log(x @ A @ x)                    | x | x @ A/(x @ A @ x) + A @ x/(x @ A @ x)
     two images of one matrix               | X[3,2] a[2] b[2]         | (X @ a) @ (X @ b)                 | X | outer(X @ a, b) + outer(X @ b, a)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import graphc as gc
+
 
 def _softmax(x: Any, axis: int = -1) -> Any:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
@@ -31,10 +33,11 @@ OPERATORS = {
     ast.GtE: operator.ge,
     ast.LtE: operator.le,
     ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
 NUMPY = (
     "outer sum diag trace exp log tanh einsum full ones zeros eye transpose where broadcast_to max "
-    "argmax reshape moveaxis pad arange mean concatenate sqrt sign"
+    "argmax reshape moveaxis pad arange mean concatenate sqrt sign array"
 )
 FUNCTIONS = {name: getattr(np, name) for name in NUMPY.split()} | {
     "inv": np.linalg.inv,
@@ -46,7 +49,7 @@ FUNCTIONS = {name: getattr(np, name) for name in NUMPY.split()} | {
     "sigmoid": _sigmoid,
     "relu": lambda x: np.maximum(x, 0),
     "logsumexp": lambda x, axis=None: np.log(np.sum(np.exp(x), axis=axis)),
-    "log_softmax": lambda x: np.log(_softmax(x)),
+    "log_softmax": lambda x, axis=-1: np.log(_softmax(x, axis)),
     "take": lambda x, i, axis=0: np.take(x, i, axis=axis),
     "logdet": lambda a: np.linalg.slogdet(a)[1],
 }
@@ -54,7 +57,13 @@ FUNCTIONS = {name: getattr(np, name) for name in NUMPY.split()} | {
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
     """The value of a printed formula; anything but arithmetic, calls and indices is refused."""
-    return _value(ast.parse(text, mode="eval").body, names)
+    constants = {"pi": np.pi, "inf": np.inf}
+    return _value(ast.parse(text, mode="eval").body, {**constants, **names})
+
+
+def _called(name: str) -> Any:
+    """A function of NumPy, or one of ours that NumPy lacks."""
+    return FUNCTIONS[name] if name in FUNCTIONS else getattr(gc, name)
 
 
 def _value(tree: ast.AST | None, names: Mapping[str, Any]) -> Any:
@@ -83,5 +92,5 @@ def _value(tree: ast.AST | None, names: Mapping[str, Any]) -> Any:
             return _value(value, names)[_value(index, names)]
         case ast.Call(func=ast.Name(id=function), args=args, keywords=keywords):
             words = {str(word.arg): _value(word.value, names) for word in keywords}
-            return FUNCTIONS[function](*(_value(arg, names) for arg in args), **words)
+            return _called(function)(*(_value(arg, names) for arg in args), **words)
     raise ValueError(f"{ast.dump(tree)} is not NumPy that we print")

@@ -150,9 +150,11 @@ class ArrayText:
             left = bracket(pieces[0], record.binding or 1)
             return f"{left} {record.infix} {bracket(pieces[1], record.binding + 1)}", record.binding
         if self.backend in record.code:
-            names = dict(zip(record.parameters, texts, strict=False))
+            ours = record.origin == "graphc"  # whose code needs no brackets around its operands
+            inside = texts if ours else [bracket(piece, ATOM) for piece in pieces]
+            names = dict(zip(record.parameters, inside, strict=False))
             code = record.code[self.backend].format(**names)
-            return (code if record.origin == "graphc" else f"({code})"), ATOM
+            return (code if ours else f"({code})"), ATOM
         native = record.native.get(self.backend, record.native.get("numpy"))
         if native is None:
             found = self.own(op, *texts)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..arrays import split_spec
 from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, form_of
+from ..matrix_form import ATOM, Piece, form_of
 from .array_text import ArrayText
 from .buffers import Pool, Run, runs
 from .module import Task
@@ -37,16 +37,16 @@ class Workspace:
         self.pool = Pool()
         self.wanted = frozenset(one.rows())  # results are arrays of their own
         self.buffers: dict[Buffer, str] = {}
-        self.free: dict[int, str] = {}  # arguments and constants: rows that need no run
+        self.free: dict[int, Piece] = {}  # arguments and constants: rows that need no run
         for row, op in enumerate(self.program.ops):
             if self.program.is_leaf(row):
-                self.free[row] = naming.of(self.program.settings[row]["name"])
+                self.free[row] = naming.of(self.program.settings[row]["name"]), ATOM
             elif op in ("const", "size", "pi"):
-                self.free[row] = text.piece(self.program, row, [])[0]
+                self.free[row] = text.piece(self.program, row, [])
 
     def lines(self) -> list[str]:
         order = self.one.schedule.order
-        names = dict(self.free)
+        names = {row: piece[0] for row, piece in self.free.items()}
         steps = self._steps(order, names)
         results = Returned(self.one, self.text, names, self.naming)
         returned = results.tree(self.one.results)
@@ -98,12 +98,12 @@ class Workspace:
             expiring.setdefault(run.last, []).append(position)
         for position, run in enumerate(found):
             dying = [p for p in expiring.get(position, ()) if held[p] is not None]
-            operands = [self.free[-1 - r] if r < 0 else where[r] for r in run.reads]
+            pieces = [self.free[-1 - r] if r < 0 else (where[r], ATOM) for r in run.reads]
+            operands = [piece[0] for piece in pieces]
             reusable = [held[r] for r in run.reads if r >= 0 and r in dying]
             name = self._name(run.row)
             buffer = None
             if not self._fits_buffer(run.row):
-                pieces = [(operand, ATOM) for operand in operands]
                 lines.append(f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}")
             else:
                 buffer = self._buffer_for(run, reusable)

@@ -48,7 +48,8 @@ def into(
         return [f"{np}.power({operands[0]}, {exponent}, {out})"]
     name = ufunc(op, text.backend)
     if name is None:
-        pieces = [(operand, ATOM) for operand in operands]
+        # names and literals, of which only a negative number binds less tightly than a name
+        pieces = [(operand, 3 if operand.startswith("-") else ATOM) for operand in operands]
         return [f"{target}[...] = {text.function(program, row, pieces)[0]}"]
     if len(operands) == 1:
         return [f"{np}.{name}({operands[0]}, {out})"]

@@ -173,7 +173,7 @@ NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of th
 }
 
 
-def call_latex(call: Any, piece: Callable[[int], Piece]) -> Piece:
+def call_latex(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Piece:
     """A composed function as it was called."""
     name, arguments, settings = call
 
