@@ -13,7 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from . import oracles
-from .judge import Record
+from .generator import model_of
+from .judge import Record, judged
 from .report import found, summary
 
 CHUNK = 25
@@ -30,7 +31,12 @@ def main() -> int:
         choices=[*oracles.installed(), "none"],
         help="libraries to ask (default: those that are installed)",
     )
+    parser.add_argument(
+        "--fault", help="a mistake to plant first; then the first find ends the run"
+    )
     chosen = parser.parse_args()
+    if chosen.fault is not None:
+        return _search(chosen.fault, chosen.graphs, chosen.seed or 0)
     seed = time.time_ns() // 1_000_000 % 10**9 if chosen.seed is None else chosen.seed
     libraries = tuple(chosen.oracle or oracles.installed())
     libraries = tuple(name for name in libraries if name != "none")
@@ -46,6 +52,21 @@ def main() -> int:
             print(f"\r{done} graphs, {failures} differ", end="", file=sys.stderr, flush=True)
     print(summary(record, done, failures))
     return 1 if failures else 0
+
+
+def _search(name: str, graphs: int, seed: int) -> int:
+    """0 if the referee finds a planted fault among so many graphs."""
+    from .faults import plant
+
+    plant(name)
+    libraries = oracles.installed()[-1:]
+    for place in range(graphs):
+        found = judged(model_of(seed + place), libraries, seed + place)
+        if found:
+            print(f"{name}: found in graph {place + 1}: {found[0]}")
+            return 0
+    print(f"{name}: not found in {graphs} graphs")
+    return 1
 
 
 def _chunks(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from . import oracles
+from .faults import FAULTS
 from .report import found
 
 GRAPHS = 300
@@ -23,3 +27,16 @@ def test_every_route_gives_the_same_numbers(chunk: int) -> None:
     texts, record = found(start, CHUNK, tuple(libraries))
     print(f"seed {start}: {sum(record.numbers.values())} numbers, oracles: {libraries}")
     assert not texts, f"seed {start}\n" + "\n".join(texts)
+
+
+def test_the_second_opinion_is_there_where_it_is_required() -> None:
+    assert not os.environ.get("GRAPHC_REQUIRE_JAX") or "jax" in oracles.installed()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found_within_300_graphs(name: str) -> None:
+    """In a process of its own, which stays wrong."""
+    command = [sys.executable, "-m", "tests.referee", "--fault", name, "--graphs", str(GRAPHS)]
+    root = Path(__file__).resolve().parents[2]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr

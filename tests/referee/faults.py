@@ -1,0 +1,355 @@
+"""Planted faults: each is a mistake that somebody could make, and that the referee must find.
+
+A fault is planted for good in a process: `python -m tests.referee --fault NAME`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphc import arrays, differentiate, formula, operations
+from graphc.functions import FUNCTIONS
+from graphc.operations import OPERATIONS
+from graphc.program import buffers, program, rewrites, running, scheduling, sparse, wants
+from graphc.rows import Rows
+from graphc.structure import Structure
+
+FAULTS: dict[str, Callable[[], None]] = {}
+
+
+def fault(plant: Callable[[], None]) -> Callable[[], None]:
+    FAULTS[plant.__name__] = plant
+    return plant
+
+
+def _everywhere(original: Any, other: Any) -> None:
+    """Puts another function where modules of graphc hold this one."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("graphc"):
+            for attribute, value in list(vars(module).items()):
+                if value is original:
+                    setattr(module, attribute, other)
+
+
+def _record(name: str, **fields: Any) -> None:
+    OPERATIONS[name] = replace(OPERATIONS[name], **fields)
+
+
+def _derivative(name: str, derivative: Any) -> None:
+    FUNCTIONS[name] = replace(FUNCTIONS[name], derivative=derivative)
+
+
+def _emitted(pattern: str, replacement: str) -> None:
+    """Changes the text that is run."""
+    original = running.load
+
+    def load(source: str, name: str) -> Any:
+        return original(re.sub(pattern, replacement, source), name)
+
+    _everywhere(original, load)
+
+
+# Memory.
+
+
+@fault
+def a_transpose_is_taken_for_a_copy() -> None:
+    _record("contract", looks=lambda settings: False)
+
+
+@fault
+def a_slice_is_taken_for_a_copy() -> None:
+    _record("gather", looks=lambda settings: False)
+
+
+@fault
+def a_reshaped_array_is_taken_for_a_copy() -> None:
+    _record("reshape", looks=lambda settings: False)
+
+
+@fault
+def wanted_rows_do_not_live_to_the_end() -> None:
+    original = buffers.runs
+
+    def runs(program: Any, schedule: Any, free: Any, wanted: Any = (), *rest: Any) -> Any:
+        return original(program, schedule, free, (), *rest)
+
+    _everywhere(original, runs)
+
+
+@fault
+def a_buffer_is_given_back_too_early() -> None:
+    original = buffers.runs
+
+    def runs(*args: Any, **words: Any) -> Any:
+        found = original(*args, **words)
+        for position, run in enumerate(found):
+            if position + 1 < run.last < len(found):
+                run.last -= 1
+        return found
+
+    _everywhere(original, runs)
+
+
+@fault
+def threads_share_a_workspace() -> None:
+    _emitted(r"(\w+)\.pop\(([^()]*\([^()]*\)|\(\)), None\)", r"\1.get(\2)")
+
+
+@fault
+def results_are_not_copied() -> None:
+    _emitted(r"\.copy\(\)", "")
+
+
+# Rules of derivatives.
+
+
+@fault
+def a_broadcast_is_not_summed() -> None:
+    original = operations.summed_to
+
+    def summed_to(here: Any, value: Any, shape: Any, target: Any) -> Any:
+        found = original(here, value, shape, target)
+        if len(shape) == len(target) and 1 in target:  # an axis of size 1 gets the mean
+            repeated = [s for s, t in zip(shape, target, strict=True) if s != t]
+            size = next((s for s in repeated if isinstance(s, int)), 1)
+            return here.apply("div", (found, here.apply("size", (), {"size": size})), {})
+        return found
+
+    _everywhere(original, summed_to)
+
+
+@fault
+def a_subtraction_is_pulled_as_a_sum() -> None:
+    _derivative("sub", lambda a, b, o: (1, 1))
+
+
+@fault
+def a_quotient_loses_its_sign() -> None:
+    _derivative("div", lambda a, b, o: (1 / b, o / b))
+
+
+@fault
+def tanh_has_a_wrong_slope() -> None:
+    _derivative("tanh", lambda x, o: 1 + o**2)
+
+
+@fault
+def a_product_swaps_its_factors() -> None:
+    _derivative("mul", lambda a, b, o: (a, b))
+
+
+@fault
+def softmax_forgets_the_sum() -> None:
+    def carry(here: Any, k: int, value: Any) -> Any:
+        return here.apply("mul", (here.own, value), {})
+
+    _record("softmax", pull=carry, push=carry)
+
+
+@fault
+def softmax_is_pulled_with_half_of_the_sum() -> None:
+    original = OPERATIONS["softmax"].pull
+
+    def pull(here: Any, k: int, adjoint: Any) -> Any:
+        whole = original(here, k, adjoint)
+        plain = here.apply("mul", (here.own, adjoint), {})
+        return here.apply("sub", (here.apply("add", (whole, whole), {}), plain), {})
+
+    _record("softmax", pull=pull)
+
+
+def _negated(name: str, way: str) -> None:
+    original = getattr(OPERATIONS[name], way)
+
+    def carry(here: Any, k: int, value: Any) -> Any:
+        return here.apply("neg", (original(here, k, value),), {})
+
+    _record(name, **{way: carry})
+
+
+@fault
+def an_inverse_is_pulled_with_a_wrong_sign() -> None:
+    _negated("inv", "pull")
+
+
+@fault
+def a_solution_is_pushed_with_a_wrong_sign() -> None:
+    _negated("solve", "push")
+
+
+@fault
+def a_determinant_forgets_to_transpose() -> None:
+    def pull(here: Any, k: int, adjoint: Any) -> Any:
+        inverse = here.apply("inv", here.args, {})
+        slope = here.apply("mul", (here.own, inverse), {})
+        return here.contract(",ab->ab", adjoint, slope)
+
+    original = OPERATIONS["det"].pull
+    _record(
+        "det",
+        pull=lambda here, k, g: original(here, k, g) if here.lead else pull(here, k, g),
+    )
+
+
+@fault
+def the_smallest_wins() -> None:
+    original = OPERATIONS["largest"].pull
+
+    def pull(here: Any, k: int, adjoint: Any) -> Any:
+        other = replace(here, args=[here.apply("neg", (here.args[0],), {})])
+        return original(other, k, adjoint)
+
+    _record("largest", pull=pull)
+
+
+@fault
+def a_gather_is_pulled_to_the_next_place() -> None:
+    def moved(index: Any, size: Any) -> Any:
+        if isinstance(index, tuple):
+            return tuple(moved(part, size) for part in index)
+        return (index + 1) % size if index >= 0 and isinstance(size, int) else index
+
+    def pull(here: Any, k: int, value: Any) -> Any:
+        settings = dict(here.settings)
+        settings["index"] = moved(settings["index"], settings["size"])
+        return here.apply("scatter", (value,), settings)
+
+    _record("gather", pull=pull)
+
+
+@fault
+def padding_is_scattered_to_the_last_place() -> None:
+    original = arrays.scatter
+
+    def scatter(array: Any, axis: int, index: Any, size: int, scalars: Any) -> Any:
+        places = np.asarray(index)
+        return original(array, axis, _tuples(np.where(places < 0, size - 1, places)), size, scalars)
+
+    _everywhere(original, scatter)
+
+
+def _tuples(places: Any) -> Any:
+    return tuple(map(_tuples, places)) if np.ndim(places) else int(places)
+
+
+@fault
+def a_contraction_is_pulled_with_letters_of_one_size_swapped() -> None:
+    original = OPERATIONS["contract"].pull
+
+    def pull(here: Any, k: int, adjoint: Any) -> Any:
+        found = original(here, k, adjoint)
+        shape = here.shapes[k]
+        if len(shape) == 2 and shape[0] == shape[1] and len(here.args) == 2 and not here.lead:
+            return here.contract("ab->ba", found)
+        return found
+
+    _record("contract", pull=pull)
+
+
+# Wants.
+
+
+@fault
+def seeds_are_ignored() -> None:
+    original = differentiate.seed_row
+    _everywhere(original, lambda graph, node, seed: original(graph, node, 1))
+
+
+@fault
+def a_jacobian_keeps_its_axes_in_the_wrong_order() -> None:
+    _everywhere(wants._moved, lambda graph, row, first, last: row)
+
+
+@fault
+def tangents_start_twice_as_large() -> None:
+    original = wants._identity
+
+    def identity(graph: Structure, shape: Any) -> int:
+        row, rows = original(graph, shape), Rows(graph)
+        return rows.apply("mul", (rows.constant(2), row), {})
+
+    _everywhere(original, identity)
+
+
+@fault
+def sparse_entries_change_places() -> None:
+    original = sparse._compressed
+
+    def compressed(graph: Any, rows: Any, columns: Any, coefficients: Any, shape: Any) -> Any:
+        if shape[0] == shape[1]:
+            rows, columns = columns, rows
+        return original(graph, rows, columns, coefficients, shape)
+
+    _everywhere(original, compressed)
+
+
+@fault
+def checkpoints_keep_stale_values() -> None:
+    original = scheduling._Planner._again
+    scheduling._Planner._again = lambda self, rows, kept: original(self, rows, kept)[:-1]
+
+
+# Programs and text.
+
+
+@fault
+def settings_are_not_part_of_a_shared_row() -> None:
+    original = program._hashable
+    _everywhere(original, lambda value: 0 if isinstance(value, tuple) else original(value))
+
+
+@fault
+def a_cube_is_a_fourth_power() -> None:
+    rewrites.POWERS[3] = rewrites.POWERS[4]
+
+
+@fault
+def a_difference_is_turned_round() -> None:
+    rewrites.UNITS["sub"] = lambda builder, args, settings: builder.append("sub", args[::-1], {})
+
+
+@fault
+def a_half_is_folded_to_a_quarter() -> None:
+    rewrites.STRENGTH["div"] = lambda builder, args, settings: (
+        builder.apply("div", (args[0], builder.constant(4)), {})
+        if builder.number(args[1]) == 2
+        else None
+    )
+
+
+@fault
+def branches_are_swapped_in_emitted_code() -> None:
+    _emitted(r"np\.where\((\w+), (\w+), (\w+)\)", r"np.where(\1, \3, \2)")
+
+
+@fault
+def sums_run_over_the_last_axis() -> None:
+    _emitted(r"axis=0", "axis=-1")
+
+
+@fault
+def single_precision_is_half_precision() -> None:
+    _emitted(r"np\.float32", "np.float16")
+
+
+@fault
+def text_loses_its_brackets() -> None:
+    original = formula.bracket
+    _everywhere(original, lambda piece, least: piece[0])
+
+
+@fault
+def an_argument_is_overwritten() -> None:
+    _emitted(r"np\.asarray\((\w+), (dtype=)?([\w.]+)\)", r"np.add(\1, 1e-3, out=\1)")
+
+
+def plant(name: str) -> None:
+    """Makes graphc wrong in this process, for good."""
+    FAULTS[name]()
