@@ -196,6 +196,11 @@ def jacobian(
     """The derivatives of `of` (rows) by `wrt` (columns)."""
     if layout not in ("numerator", "denominator"):
         raise GraphcError(f"layout={layout!r} is not known; use 'numerator' or 'denominator'")
+    if isinstance(of, Mapping):
+        raise GraphcError(
+            "jacobian takes of= as names, and seeds are for one sweep back; for the gradient of "
+            "their weighted sum ask for reverse(of={...})"
+        )
     of = graph.names[the_output(graph, None)] if of is None else of
     targets, sources = (
         as_names(graph, of),

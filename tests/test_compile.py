@@ -863,3 +863,59 @@ def test_slips_are_told_in_a_sentence():
         gc.parse("").compile()
     with pytest.raises(gc.GraphcError, match="no setting 'theem'"):
         graph.draw("never.svg", theem="dark")
+
+
+# Seeds: of={node: seed} asks for the weighted sum.
+
+PAIR = "input x[3]\nparam w[3] b\nh = sin(w*x) + b**2\nL = sum(h**2)\nM = b**3*sum(w)\noutput L M"
+PAIR_AT = {"x": np.array([0.3, 0.5, 0.7]), "w": np.array([1.0, 2.0, 3.0]), "b": 0.5}
+SCALARS = "input x\nparam w b\nL = (sin(w*x) + b**2)**2\nM = b**3*w\noutput L M"
+SCALARS_AT = {"x": np.array([0.3, 0.5]), "w": 2.0, "b": 0.5}
+
+
+@every_style
+@pytest.mark.parametrize("wrt", [["w", "b"], "w", "b"])
+@pytest.mark.parametrize("text, at", [(PAIR, PAIR_AT), (SCALARS, SCALARS_AT)])
+@pytest.mark.parametrize("want", [want for want in WANTS if want not in ("vjp", "values")])
+def test_seeds_ask_for_the_weighted_sum(want, text, at, wrt, style):
+    graph = gc.parse(text)
+    summed = gc.parse(text.replace("output L M", "S = 2*L + 3*M\noutput S"))
+    dots = {f"{name}_dot": np.cos(at[name]) for name in wrt} if want in ("jvp", "hvp") else {}
+    found = graph.compile({"L": 2, "M": 3}, wrt, want, style=style)(**at, **dots)
+    assert same(found, summed.compile("S", wrt, want, style=style)(**at, **dots), 1e-12)
+    module = load(graph.emit({"L": 2, "M": 3}, wrt, want, style=style), "check")
+    module()  # differences of the weighted sum agree
+
+
+@pytest.mark.parametrize("want", ["jacobian", "hessian"])
+def test_sparse_seeds_ask_for_the_weighted_sum(want):
+    graph, seeds = gc.parse(PAIR), {"L": 2, "M": 3}
+    dense = graph.compile(seeds, ["w", "b"], want)(**PAIR_AT)
+    sparse = graph.compile(seeds, ["w", "b"], want, sparse=True)(**PAIR_AT)
+    assert same(sparse.toarray(), dense, 1e-12)
+
+
+def test_a_seed_is_held_in_second_derivatives():
+    graph = gc.parse("input x\ny = x**3")
+    for want, expected in (("hessian", [[48.0]]), ("hvp", {"x": 48.0})):
+        dots = {"x_dot": 1.0} if want == "hvp" else {}
+        assert same(graph.compile({"y": "x**2"}, ["x"], want)(x=2.0, **dots), expected)
+    assert graph.compile({"y": "g"}, "x", "hessian")(x=2.0, g=5.0) == 60
+    assert graph.compile({"y": "x"}, "x", "hessian")(x=2.0) == 24
+
+
+def test_lists_of_nodes_and_second_derivatives():
+    graph, dots = gc.parse(PAIR), {"w_dot": np.ones(3), "b_dot": 2.0}
+    each = {of: graph.compile(of, ["w", "b"], "hvp")(**PAIR_AT, **dots) for of in ("L", "M")}
+    assert same(graph.compile(["L", "M"], ["w", "b"], "hvp")(**PAIR_AT, **dots), each, 1e-12)
+    load(graph.emit(["L", "M"], ["w", "b"], "hvp"), "check")()
+    with pytest.raises(gc.GraphcError, match="is one matrix, that of one node, and of= names 2"):
+        graph.compile(["L", "M"], "w", "hessian")
+
+
+@pytest.mark.parametrize("want", ["vjp", "values"])
+def test_seeds_without_a_meaning_are_refused(want):
+    with pytest.raises(gc.GraphcError, match="give of= as names, without seeds"):
+        gc.parse(PAIR).compile({"L": 2, "M": 3}, "w", want)
+    with pytest.raises(gc.GraphcError, match="takes of= as names"):
+        gc.parse(PAIR).jacobian({"L": 2}, "w", PAIR_AT)

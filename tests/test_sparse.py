@@ -99,3 +99,20 @@ def test_what_is_not_sparse_is_told(text, settings, word):
     graph = gc.parse(text)
     with pytest.raises(gc.GraphcError, match=word):
         graph.compile("f", "x", **{"want": "jacobian", "sparse": True, **settings})
+
+
+PADDED = {
+    "y = conv1d(x, k, padding=1)\nL = sum(y**3)": ["k", "x"],
+    "y = sin(conv1d(x, k, padding=1))\nL = sum(y)": ["x", "k"],
+    "y = maxpool(x, 2, padding=1)\nL = sum(exp(y))": ["x"],
+    "L = sum(tanh(conv1d(x, k, padding=1)))": ["k", "x"],
+}
+
+
+@pytest.mark.parametrize("formulas", PADDED)
+def test_padding_has_no_entries(formulas):
+    graph, wrt = gc.parse(f"input x[6]\nparam k[3]\n{formulas}"), PADDED[formulas]
+    at = {"x": np.linspace(0.5, 1.5, 6), "k": np.array([1.0, -2.0, 0.5])}
+    found = graph.compile("L", wrt, want="hessian", sparse=True)(**at).toarray()
+    assert np.allclose(found, graph.compile("L", wrt, want="hessian")(**at), rtol=1e-12)
+    assert np.allclose(found, found.T, rtol=1e-12)

@@ -191,6 +191,7 @@ RETURNS = {  # with A for the array type
 }
 LISTED = {"value": "dict[str, A]", "jvp": "tuple[dict[str, A], dict[str, A]]"} | {
     "grad": "dict[str, dict[str, A]]",
+    "hvp": "dict[str, dict[str, A]]",
     "value_and_grad": "tuple[dict[str, A], dict[str, dict[str, A]]]",
     "vjp": "tuple[dict[str, A], dict[str, A]]",
 }

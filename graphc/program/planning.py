@@ -71,7 +71,7 @@ def companions(asked: Question, chosen: Options) -> list[Task]:
     fused_alone = chosen.backend == "cupy" and chosen.style == "fast"
     if asked.want not in COMPANIONS or chosen.sparse or fused_alone:
         return []
-    other = replace(asked, want=COMPANIONS[asked.want], weights=None)
+    other = replace(asked, want=COMPANIONS[asked.want])
     return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
 
 

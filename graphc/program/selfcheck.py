@@ -55,7 +55,7 @@ def _is_comparable(first: Task, companion: Task, arguments: list[int]) -> bool:
         and len(arguments) == len(first.asked.wrt)
         and "stop" not in graph.ops
         and not graph.partials
-        and first.asked.weights is None
+        and not any(isinstance(seed, str) for seed in (first.asked.weights or {}).values())
     )
 
 
@@ -87,8 +87,9 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
     if want in ("grad", "value_and_grad"):
         part = "[1]" if want == "value_and_grad" else ""
         lines.append(f"slopes = {want}(**at){part}")
-        every = _joined(along("part"), "part in slopes.values()", np)
-        lines.append(f"derived = {every if listed else along('slopes')}")
+        inner = along("slopes[of]" if listed else "slopes")
+        every = f"{np}.concatenate([{np}.ravel({inner}) for of in slopes])"
+        lines.append(f"derived = {every if listed else inner}")
         lines += _measured(ahead, behind, listed, np)
     elif want == "vjp":
         lines.append(f"here = {here}")
@@ -105,10 +106,10 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
         ]
     elif want in ("jvp", "hvp"):
         changes = f"jvp(**at, {dots})[1]" if want == "jvp" else f"hvp(**at, {dots})"
-        by_name = listed or want == "hvp"
-        every = _joined("part", "part in changes.values()", np)
-        lines += [f"changes = {changes}", f"derived = {every if by_name else 'changes'}"]
-        lines += _measured(ahead, behind, by_name, np)
+        levels = listed + (want == "hvp")
+        derived = _joined("changes{}", "changes", levels, np)
+        lines += [f"changes = {changes}", f"derived = {derived}"]
+        lines += _measured(ahead, behind, levels, np)
     else:
         lines += _matrix_comparison(first, pairs, ahead, behind, np)
     return [
@@ -120,16 +121,22 @@ def _comparison(first: Task, companion: Task, names: dict[int, str], text: Array
     ]
 
 
-def _joined(parts: str, over: str, np: str) -> str:
-    """Results by name as one vector."""
-    return f"{np}.concatenate([{np}.ravel({parts}) for {over}])"
+def _joined(part: str, results: str, levels: int, np: str) -> str:
+    """Results by name as one vector: `part` of each, in dicts of so many levels."""
+    names = [f"name{level or ''}" for level in range(levels)]
+    over = [
+        f"for {name} in {results}{''.join(f'[{outer}]' for outer in names[:level])}"
+        for level, name in enumerate(names)
+    ]
+    each = part.format(*["".join(f"[{name}]" for name in names)] * part.count("{}"))
+    return f"{np}.concatenate([{np}.ravel({each}) {' '.join(over)}])" if levels else each
 
 
-def _measured(ahead: str, behind: str, by_name: bool, np: str) -> list[str]:
+def _measured(ahead: str, behind: str, levels: int, np: str) -> list[str]:
     """Differences of results, all of them."""
-    if not by_name:
+    if not levels:
         return [f"measured = ({ahead} - {behind}) / {TWICE}"]
-    differences = _joined("ahead[name] - behind[name]", "name in ahead", np)
+    differences = _joined("ahead{} - behind{}", "ahead", levels, np)
     return [f"ahead, behind = {ahead}, {behind}", f"measured = {differences} / {TWICE}"]
 
 

@@ -149,7 +149,8 @@ class _Carrier:
         if op == "scatter":
             numbered = np.arange(1, size + 1).reshape(self._shape(row))
             places = np.ravel(gather(numbered, settings["axis"], settings["index"])) - 1
-            return self._joined(terms, np.arange(len(places)), places)
+            kept = np.flatnonzero(places >= 0)  # what belongs to the padding goes nowhere
+            return self._joined(terms, kept, places[kept])
         if op in ("largest", "norm", "logsumexp", "det", "logdet"):
             return self._reduced(row, terms)
         if op in OPERATIONS:

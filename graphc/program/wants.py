@@ -7,7 +7,7 @@ second derivative does one after the other. What comes out is a tree of rows: th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..errors import GraphcError, listing
 from ..functions import FUNCTIONS
 from ..rules import Rows
 from ..shapes import LETTERS, Shape, shape_text
-from ..structure import LEAVES, Structure
+from ..structure import LEAVES, Structure, ancestors
 from .sparse import Sparse, sparse_matrix
 
 MODES = ("auto", "reverse", "forward")
@@ -75,6 +75,8 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
     if weights is not None:
         if not weights:
             raise GraphcError("the dict of seeds is empty; give {node: seed}")
+        if want in UNWEIGHTED:
+            raise GraphcError(f"want={want!r} {UNWEIGHTED[want]}; give of= as names, without seeds")
         of = list(weights)
     if of is None and want in ("value", "values"):
         outputs = graph.outputs()
@@ -102,6 +104,12 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
                 )
     if want in ("hessian", "hvp"):
         _check_independent(graph, sources)
+    if want == "hessian" and weights is None and len(targets) > 1:
+        raise GraphcError(
+            f"want='hessian' is one matrix, that of one node, and of= names {len(targets)} "
+            f"({listing(targets)}); ask for each, or give seeds of={{name: number}} for their "
+            "weighted sum"
+        )
     return asked
 
 
@@ -149,17 +157,20 @@ def _one_or_named(asked: Question, rows: Sequence[Results]) -> Results:
 
 
 def _weighted(asked: Question, graph: Structure) -> dict[int, int]:
-    """{row of `of`: row of its seed}."""
-    assert asked.weights is not None
-    return {
-        graph.row(name): seed_row(graph, graph.row(name), seed)
-        for name, seed in asked.weights.items()
-    }
+    """{row of `of`: row of its seed}; 1 where no seeds were given."""
+    seeds = dict.fromkeys(asked.of, 1) if asked.weights is None else asked.weights
+    found: dict[int, int] = {}
+    for name, seed in seeds.items():
+        row = seed_row(graph, graph.row(name), seed)
+        if min(ancestors(graph, [row])) < len(asked.graph.ops):  # a formula, held at its value
+            row = graph.operation("stop", (row,), {})
+        found[graph.row(name)] = row
+    return found
 
 
-def _weighted_sum(graph: Structure, seeds: Mapping[int, int]) -> int:
+def _weighted_sum(graph: Structure, seeds: Iterable[tuple[int, int]]) -> int:
     rows, total = Rows(graph), None
-    for row, seed in seeds.items():
+    for row, seed in seeds:
         letters = LETTERS[: len(graph.shape(row))]
         spec = {"spec": f"{letters},{letters}->", "sizes": ()}
         part = rows.apply("contract" if letters else "mul", (seed, row), spec if letters else {})
@@ -233,15 +244,13 @@ def _blocks(
     ]
 
 
-def _matrix(asked: Question, graph: Structure, blocks: list[list[int]], of: list[int]) -> Results:
+def _matrix(
+    asked: Question, graph: Structure, blocks: list[list[int]], heights: Sequence[Shape]
+) -> Results:
     if not asked.of_listed and not asked.wrt_listed:
         return blocks[0][0]
-    wrt = [graph.row(name) for name in asked.wrt]
-    return Matrix(
-        tuple(map(tuple, blocks)),
-        tuple(graph.shape(row) for row in of),
-        tuple(graph.shape(row) for row in wrt),
-    )
+    widths = tuple(graph.shape(graph.row(name)) for name in asked.wrt)
+    return Matrix(tuple(map(tuple, blocks)), tuple(heights), widths)
 
 
 # The wants.
@@ -249,7 +258,7 @@ def _matrix(asked: Question, graph: Structure, blocks: list[list[int]], of: list
 
 def _value(asked: Question, graph: Structure, mode: str) -> Derived:
     if asked.weights is not None:
-        total = _weighted_sum(graph, _weighted(asked, graph))
+        total = _weighted_sum(graph, _weighted(asked, graph).items())
         return Derived(graph, total, len(graph.ops))
     return Derived(graph, _one_or_named(asked, asked.rows(graph)[0]), len(graph.ops))
 
@@ -268,7 +277,7 @@ def _value_and_grad(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
     if asked.weights is not None:
         seeds = _weighted(asked, graph)
-        total, declared = _weighted_sum(graph, seeds), len(graph.ops)
+        total, declared = _weighted_sum(graph, seeds.items()), len(graph.ops)
         slopes = adjoints(graph, seeds, sources)
         return Derived(graph, (total, _by_name(asked.wrt, slopes)), declared)
     declared = len(graph.ops)
@@ -279,16 +288,20 @@ def _value_and_grad(asked: Question, graph: Structure, mode: str) -> Derived:
 def _jacobian(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
     declared = len(graph.ops)
+    if asked.weights is not None:
+        slopes = adjoints(graph, _weighted(asked, graph), sources)
+        return Derived(graph, _matrix(asked, graph, [slopes], [()]), declared)
     blocks = _blocks(graph, ends, sources, mode)
-    return Derived(graph, _matrix(asked, graph, blocks, ends), declared)
+    heights = [graph.shape(end) for end in ends]
+    return Derived(graph, _matrix(asked, graph, blocks, heights), declared)
 
 
 def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
     """Tangents of adjoints; where the matrix is symmetric, half of its entries are derived."""
-    (end, *_), sources = asked.rows(graph)
+    _, sources = asked.rows(graph)
     declared = len(graph.ops)
     halved = _is_symmetric(graph)
-    slopes = adjoints(graph, {end: seed_row(graph, end, 1)}, sources)
+    slopes = adjoints(graph, _weighted(asked, graph), sources)
     entries: dict[tuple[int, int], int] = {}
     for place, source in enumerate(sources):
         lead = graph.shape(source)
@@ -303,7 +316,8 @@ def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
     blocks = [[entries[i, j] for j in count] for i in count]
     if not asked.wrt_listed:
         return Derived(graph, blocks[0][0], declared)
-    return Derived(graph, _matrix(asked, graph, blocks, sources), declared)
+    heights = [graph.shape(source) for source in sources]
+    return Derived(graph, _matrix(asked, graph, blocks, heights), declared)
 
 
 def _is_symmetric(graph: Structure) -> bool:
@@ -319,17 +333,28 @@ def _jvp(asked: Question, graph: Structure, mode: str) -> Derived:
     declared = len(graph.ops)
     dots = [_argument(graph, f"{graph.names[row]}_dot", graph.shape(row)) for row in sources]
     found = tangents(graph, dict(zip(sources, dots, strict=True)), ends)
-    pair = (_one_or_named(asked, ends), _one_or_named(asked, found))
+    if asked.weights is not None:
+        seeds = _weighted(asked, graph)
+        changes = zip(found, seeds.values(), strict=True)
+        pair = (_weighted_sum(graph, seeds.items()), _weighted_sum(graph, changes))
+    else:
+        pair = (_one_or_named(asked, ends), _one_or_named(asked, found))
     return Derived(graph, pair, declared, tangents=tuple(dots))
 
 
 def _hvp(asked: Question, graph: Structure, mode: str) -> Derived:
-    (end, *_), sources = asked.rows(graph)
+    ends, sources = asked.rows(graph)
     declared = len(graph.ops)
-    slopes = adjoints(graph, {end: seed_row(graph, end, 1)}, sources)
+    seeds = _weighted(asked, graph)
+    each = [{end: seeds[end]} for end in ends] if asked.of_listed else [seeds]
+    slopes = [slope for one in each for slope in adjoints(graph, one, sources)]
     dots = [_argument(graph, f"{graph.names[row]}_dot", graph.shape(row)) for row in sources]
     found = tangents(graph, dict(zip(sources, dots, strict=True)), slopes)
-    return Derived(graph, _by_name(asked.wrt, found), declared, tangents=tuple(dots))
+    count = len(sources)
+    products = [
+        _by_name(asked.wrt, found[start : start + count]) for start in range(0, len(found), count)
+    ]
+    return Derived(graph, _one_or_named(asked, products), declared, tangents=tuple(dots))
 
 
 def _vjp(asked: Question, graph: Structure, mode: str) -> Derived:
@@ -348,7 +373,9 @@ def _sparse(asked: Question, graph: Structure) -> Derived:
     ends, sources = asked.rows(graph)
     declared = len(graph.ops)
     if asked.want == "hessian":
-        ends = adjoints(graph, {ends[0]: seed_row(graph, ends[0], 1)}, sources)
+        ends = adjoints(graph, _weighted(asked, graph), sources)
+    elif asked.weights is not None:
+        ends = [_weighted_sum(graph, _weighted(asked, graph).items())]
     return Derived(graph, sparse_matrix(graph, ends, sources), declared)
 
 
@@ -362,6 +389,10 @@ WANTS: dict[str, Callable[[Question, Structure, str], Derived]] = {
     "vjp": _vjp,
     "hvp": _hvp,
     "values": _values,
+}
+UNWEIGHTED = {  # wants for which seeds in of= have no meaning
+    "vjp": "takes its seeds with each call",
+    "values": "gives every node",
 }
 TWO_WAYS = ("grad", "value_and_grad", "jacobian")  # wants for which both modes are possible
 
