@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 
 from .arrays import (
+    bound_exact,
     boxed,
     contract,
     elements,
@@ -34,7 +35,9 @@ from .exact import (
     Masked,
     Undefined,
     as_digits,
+    as_expression,
     as_float,
+    bits,
     brief,
     present,
     sign_of,
@@ -47,7 +50,10 @@ from .shapes import LETTERS, resolve
 from .value import COMPARISONS
 
 KEPT_NESTING = 5  # functions within functions: SymPy's time doubles with each
-KEPT_BITS = 1 << 13  # a fraction with more bits is carried as a 50-digit number
+KEPT_BITS = 1 << 13  # an exact number with more bits is carried as a 50-digit number
+LARGEST_ANGLE = 1 << 13  # bits: sin and cos need as many digits of pi
+PERIODIC = ("sin", "cos", "tan")
+LOST = 66  # bits: of a larger angle to 50 digits, too few are left within one period
 SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
 LARGEST_EXPONENT = 1e9
 
@@ -110,13 +116,14 @@ class Numbers:
             return self._tensor(op, args, settings)
         if op == "where":
             return self._where(*args)
-        if Undefined in kinds:
+        if Undefined in kinds and np.ndarray not in kinds:
             return next(arg for arg in args if type(arg) is Undefined)
         if op in ("taken", "untaken"):
             return _gate(args[0], args[1], op == "taken")
         if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
             if all(is_exact(arg) or getattr(arg, "dtype", None) == BOOLEAN for arg in args):
                 exact = [a.astype(object) if type(a) is np.ndarray else a for a in args]
+                bound_exact(op, math.prod(np.broadcast_shapes(*map(np.shape, exact))))
                 return elements(lambda xs: self.apply(op, xs, settings), exact)
             args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)
@@ -285,6 +292,10 @@ class Numbers:
             return self._composed(op, args, settings, exact=False)
         if op in ("exp", "expm1", "sinh", "cosh") and abs(args[0]) > LARGEST_EXPONENT:
             return context.mpf(0) if op == "exp" and args[0] < 0 else None
+        if op in PERIODIC and context.mag(args[0]) > (
+            LOST if context is WORKING else LARGEST_ANGLE
+        ):
+            return None
         return _real(getattr(context, native)(*args))
 
     # Exact numbers: fractions where possible, else an expression with its digits.
@@ -315,11 +326,13 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
     if known is not None:
         return known
     digits = numbers._digits(op, [as_digits(arg, WORKING) for arg in args], settings, WORKING)
+    if digits is None and op in PERIODIC:
+        digits = _wide_angle(op, args[0])
     if digits is None or (op == "power" and isinstance(settings["exponent"], float)):
         return digits
     value = Exact(op, args, settings, digits)
     size = value.size()
-    if size > KEPT_OPERATIONS or value.nesting > KEPT_NESTING:
+    if size > KEPT_OPERATIONS or value.nesting > KEPT_NESTING or value.bits > KEPT_BITS:
         return digits
     if size <= SMALL:
         expression = value.expression
@@ -329,6 +342,16 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
             return None
     INTERNED[key] = value
     return value
+
+
+def _wide_angle(op: str, angle: Any) -> Any:
+    """The digits of sin, cos or tan of a large exact number; None where it is too large."""
+    if WORKING.mag(as_digits(angle, WORKING)) > LARGEST_ANGLE:
+        return None
+    import sympy
+
+    value = getattr(sympy, op)(as_expression(angle)).evalf(WORKING.dps)
+    return WORKING.mpf(value._mpf_) if value.is_Float else None
 
 
 def _trivial(op: str, args: Sequence[Any]) -> Any:
@@ -372,24 +395,16 @@ def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         exponent = settings["exponent"] if op == "power" else args[1]
         if isinstance(exponent, Fraction) and exponent.denominator == 1:
             exponent = exponent.numerator
-        if not isinstance(exponent, int):
-            return None
-        if base in (0, 1) or abs(exponent) * _bits(base) <= KEPT_BITS:
-            return Fraction(base) ** exponent
-        return _digital_power(as_digits(base, WORKING), exponent, WORKING)
+        if base not in (0, 1) and abs(exponent) * bits(base) > KEPT_BITS:
+            return _real(_digital_power(base, as_digits(exponent, WORKING), WORKING))
+        return Fraction(base) ** exponent if isinstance(exponent, int) else None
     if op not in ("add", "sub", "mul", "div", "neg"):
         return None
     if op == "div":
         result = Fraction(args[0]) / args[1]
     else:
         result = FLOAT_ARITHMETIC[op](*args)
-    return result if _bits(result) <= KEPT_BITS else as_digits(result, WORKING)
-
-
-def _bits(number: Any) -> int:
-    if type(number) is int:
-        return number.bit_length()
-    return int(number.numerator.bit_length() + number.denominator.bit_length())
+    return result if bits(result) <= KEPT_BITS else as_digits(result, WORKING)
 
 
 def _digital_power(base: Any, exponent: Any, context: Any) -> Any:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .errors import GraphcError
 from .shapes import Size, resolve
 
 Scalars = Callable[[str, Sequence[Any]], Any]  # the scalar algebra: a function and its arguments
+MOST_EXACT = 100_000  # exact operations on the elements of one array: about a second
 
 
 def is_exact(value: Any) -> bool:
@@ -23,6 +25,15 @@ def is_exact(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return bool(value.dtype == object)
     return not isinstance(value, (float, np.floating, np.bool_))
+
+
+def bound_exact(op: str, count: int) -> None:
+    """Refuses to compute with many exact numbers, one by one, where floats would do."""
+    if count > MOST_EXACT:
+        raise GraphcError(
+            f"{op} on exact numbers would take {count} operations one by one, and at most "
+            f"{MOST_EXACT} are allowed; give floats, such as 0.5 or np.array([...])"
+        )
 
 
 def elements(apply: Callable[..., Any], arrays: Sequence[Any]) -> Any:
@@ -142,6 +153,7 @@ def _exact_contract(arrays: Sequence[Any], operands: list[str], core: str, scala
     boxes = [boxed(array) for array in arrays]
     for box, letters in zip(boxes, operands, strict=True):
         size.update(zip(letters, box.shape, strict=True))
+    bound_exact("a sum of products", math.prod(size.values()))
     summed = [letter for letter in size if letter not in core]
     result = np.empty([size[letter] for letter in core], dtype=object)
     for index in np.ndindex(result.shape):
@@ -179,6 +191,7 @@ def scatter(array: Any, axis: int, index: Any, size: int, scalars: Scalars) -> A
     if array.dtype != object:
         np.add.at(result, places.ravel()[inside], flat[inside])
     else:
+        bound_exact("scatter", flat.size)
         for place, part in zip(places.ravel()[inside], flat[inside], strict=True):
             result[place] = elements(lambda pair: scalars("add", pair), (result[place], part))
     return np.moveaxis(result, 0, lead)
@@ -195,8 +208,14 @@ def _slices(array: Any, axes: tuple[int, ...]) -> tuple[Any, Callable[[Any], Any
 
 def _best(slices: Any, beats: Callable[[Any, Any], bool]) -> Any:
     """The place of the first largest element along the last axis."""
+    if slices.shape[-1] == 0:
+        raise GraphcError(
+            "a maximum of nothing does not exist, and an axis is empty at this point; give at "
+            "least one element"
+        )
     if slices.dtype != object:
         return slices.argmax(axis=-1)
+    bound_exact("max", slices.size)
     best = np.zeros(slices.shape[:-1], dtype=int)
     for index in np.ndindex(best.shape):
         values = slices[index]
@@ -237,6 +256,7 @@ def largest(array: Any, axes: tuple[int, ...], beats: Callable[[Any, Any], bool]
 def inverse(matrix: Any, scalars: Scalars, is_zero: Callable[[Any], bool]) -> tuple[Any, Any]:
     """(inverse or None, determinant) of an exact square matrix, by elimination."""
     size = matrix.shape[0]
+    bound_exact("elimination", size**3)
     rows = [[*matrix[i], *(int(i == j) for j in range(size))] for i in range(size)]
     determinant: Any = 1
     for column in range(size):

@@ -7,6 +7,7 @@ that does not exist is `Undefined`, with the reason, and is an error only if a r
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -22,8 +23,11 @@ from .errors import GraphcError
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
 KEPT_OPERATIONS = 30  # an intermediate value with more is carried as a 50-digit number
 CANCELLED_OPERATIONS = 14  # cancelling common factors in more of them can take minutes
+MOST_TERMS = 1_000  # of an expansion: (1 + sqrt(2))**100000 stays as it is
+HIGHEST_DEGREE = 64  # exp(1.237) is, to SymPy, a power of exp(1/1000): common factors take for ever
 DIGITS = 30
-ZERO = 1e-35  # below this, the exact expression decides whether a value is 0
+ZERO = 1e-35  # below this, more digits of the exact expression decide whether a value is 0
+DECIDING_DIGITS = 500
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
 
 WORKING = mpmath.MPContext()
@@ -38,7 +42,16 @@ class Exact:
     asked for: building it for every intermediate value would cost a thousand times more.
     """
 
-    __slots__ = ("__weakref__", "_expression", "args", "digits", "nesting", "op", "settings")
+    __slots__ = (
+        "__weakref__",
+        "_expression",
+        "args",
+        "bits",
+        "digits",
+        "nesting",
+        "op",
+        "settings",
+    )
 
     def __init__(
         self,
@@ -54,6 +67,7 @@ class Exact:
         self.digits = digits
         nesting = max((arg.nesting for arg in args if type(arg) is Exact), default=0)
         self.nesting: int = nesting + (op not in ARITHMETIC)
+        self.bits = sum(map(bits, args)) * _exponent(op, args, settings)
         self._expression = expression
 
     @property
@@ -93,6 +107,21 @@ class Masked:
     mask: Any
 
 
+def bits(number: Any) -> int:
+    """The binary digits in which an exact number is written out, at most."""
+    if type(number) is int:
+        return number.bit_length()
+    if type(number) is Exact:
+        return number.bits
+    return int(number.numerator.bit_length() + number.denominator.bit_length())
+
+
+def _exponent(op: str, args: tuple[Any, ...], settings: dict[str, Any]) -> int:
+    """How often a power writes out its base; 1 for other operations."""
+    exponent = settings["exponent"] if op == "power" else args[-1] if op == "pow" else 0
+    return 1 + abs(int(exponent)) if isinstance(exponent, (int, Fraction)) else 1
+
+
 def sign_of(value: Any) -> int:
     """-1, 0 or 1."""
     if type(value) is Undefined:
@@ -101,9 +130,11 @@ def sign_of(value: Any) -> int:
         return int(value > 0) - int(value < 0)
     if abs(value.digits) > ZERO:
         return 1 if value.digits > 0 else -1
-    if value.expression.equals(0) is not False:
+    # SymPy's own test for 0 simplifies, which has no bound; a true 0 has no digit that is certain
+    closer = value.expression.evalf(DECIDING_DIGITS, maxn=2 * DECIDING_DIGITS)
+    if closer == 0 or closer._prec == 1:
         return 0
-    return 1 if value.expression.evalf(DIGITS) > 0 else -1
+    return 1 if closer > 0 else -1
 
 
 def operations(expression: Any) -> int:
@@ -179,7 +210,7 @@ def brief(value: Any) -> str:
     if hasattr(value, "_mpf_"):
         return str(mpmath.nstr(value, 6))
     text = str(value)
-    return text if len(text) <= 20 else f"{float(value):.6g}"
+    return text if len(text) <= 20 else str(mpmath.nstr(as_digits(value, WORKING), 6))
 
 
 def present(value: Any) -> Any:
@@ -203,6 +234,8 @@ def present(value: Any) -> Any:
 
 def _shown(value: Exact) -> Any:
     """The canonical expression if it is small enough to read, else 30 digits."""
+    if abs(value.digits) <= ZERO and sign_of(value) == 0:
+        return as_expression(0)
     shown = _canonical(value.expression)
     return as_expression(value.digits) if shown is None else shown
 
@@ -218,9 +251,12 @@ def _canonical(expression: Any) -> Any:
 
     if operations(expression) > KEPT_OPERATIONS:
         return None
+    if _terms(expression) > MOST_TERMS:
+        return expression if operations(expression) <= SHOWN_OPERATIONS else None
     hints = dict.fromkeys(("power_base", "power_exp", "log", "basic"), False)
     quotient = any(p.exp.is_negative and p.base.is_Add for p in expression.atoms(sympy.Pow))
-    if quotient and operations(expression) <= CANCELLED_OPERATIONS:
+    small = operations(expression) <= CANCELLED_OPERATIONS
+    if quotient and small and _degree(expression) <= HIGHEST_DEGREE:
         expanded = sympy.cancel(expression)
     else:
         expanded = sympy.expand(expression, **hints)
@@ -230,3 +266,44 @@ def _canonical(expression: Any) -> Any:
     if product and all(sympy.expand(f, **hints) == f for f in expression.args):
         return expression
     return None
+
+
+def _terms(expression: Any) -> int:
+    """The number of terms at most that a sum within the expression has once it is expanded."""
+    worst = 1
+
+    def of(part: Any) -> int:
+        nonlocal worst
+        inner = [of(arg) for arg in part.args]
+        count = 1
+        if part.is_Add:
+            count = sum(inner)
+        elif part.is_Mul:
+            count = math.prod(inner)
+        elif part.is_Pow and part.exp.is_Integer:
+            count = math.comb(abs(int(part.exp)) + inner[0] - 1, inner[0] - 1)
+        worst = max(worst, count)
+        return count
+
+    of(expression)
+    return worst
+
+
+def _degree(expression: Any) -> int:
+    """The degree as SymPy sees it: exp(a/b) and exp(c/d) are powers of one exp(1/lcm(b, d))."""
+    import sympy
+
+    exponents: dict[Any, list[Any]] = {}
+    for power in expression.atoms(sympy.Pow, sympy.exp):
+        base, exponent = power.as_base_exp()
+        coefficient, rest = exponent.as_coeff_Mul()
+        if coefficient.is_Rational:
+            exponents.setdefault((base, rest), []).append(coefficient)
+    return max(
+        (
+            max(abs(int(c.p)) * (whole // int(c.q)) for c in found)
+            for found in exponents.values()
+            for whole in [math.lcm(*(int(c.q) for c in found))]
+        ),
+        default=0,
+    )

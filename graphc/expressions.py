@@ -19,7 +19,7 @@ from .arithmetic import NUMBERS
 from .errors import GraphcError, listing, nearest, visible
 from .exact import Undefined
 from .functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
-from .given import array_from_user
+from .given import MOST_BITS, array_from_user
 from .layers import AXIS_BY_POSITION  # importing layers fills COMPOSED
 from .shapes import shape_text
 from .structure import Structure
@@ -32,7 +32,6 @@ LARGEST_EXPONENT = 100_000
 LARGEST_INDEX = 10**9
 LARGEST_FAMILY = 100_000
 MOST_ROWS = 200_000  # of one formula, families included
-MOST_BITS = 13_288  # MOST_DIGITS in binary
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "add",

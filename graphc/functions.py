@@ -508,15 +508,16 @@ hardtanh: Function = define(
 )
 
 
-def _winner_partials(switch: Callable[[Any, Any], Any], *operands: Any, kink: Kink) -> Any:
-    """The share of each operand in the maximum (or minimum): all to the first winner by default."""
+def _winner_partials(
+    switch: Callable[[Any, Any], Any], *operands: Any, best: Any, kink: Kink
+) -> Any:
+    """The share of each operand in `best`, their maximum or minimum: all to the first winner."""
     if len(operands) == 2:
         a, b = operands
         return (
             kink(switch(a, b), 0, 1, "right"),
             kink(switch(a, b), 1, 0, "right", complement=True),
         )
-    best = reduce(lambda p, q: where(switch(p, q) >= 0, p, q), operands)
     wins = [where(x == best, 1, 0) for x in operands]
     for i, x in enumerate(operands):  # two winners at once are a kink
         kink.switches += [abs_(x - best) + abs_(y - best) for y in operands[i + 1 :]]
@@ -540,7 +541,9 @@ maximum: Function = define(
     variadic=True,
     domain=(REAL, REAL),
     mark="max",
-    derivative=lambda *ao, kink: _winner_partials(lambda a, b: a - b, *ao[:-1], kink=kink),
+    derivative=lambda *ao, kink: _winner_partials(
+        lambda a, b: a - b, *ao[:-1], best=ao[-1], kink=kink
+    ),
     kinks="a tie gives all to the first winner",
     native={"sympy": "Max", "mpmath": "max", "numpy": "maximum", "javascript": "max"},
     code={"c": "{a} >= {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
@@ -552,7 +555,9 @@ minimum: Function = define(
     variadic=True,
     domain=(REAL, REAL),
     mark="min",
-    derivative=lambda *ao, kink: _winner_partials(lambda a, b: b - a, *ao[:-1], kink=kink),
+    derivative=lambda *ao, kink: _winner_partials(
+        lambda a, b: b - a, *ao[:-1], best=ao[-1], kink=kink
+    ),
     kinks="a tie gives all to the first winner",
     native={"sympy": "Min", "mpmath": "min", "numpy": "minimum", "javascript": "min"},
     code={"c": "{a} <= {b} || {a} != {a} ? {a} : {b}"},

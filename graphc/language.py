@@ -32,7 +32,7 @@ from .syntax import Mistake, Syntax, read_formula, told
 LONGEST_LINE = 10_000
 MOST_STEPS = 1_000_000  # statements after unrolling the loops
 MOST_ROWS = 1_000_000
-LOOKAHEAD = 100_000  # names looked at below a line that mentions an unknown one
+LOOKAHEAD = 10_000  # names looked at below a line that mentions an unknown one
 DEEPEST_LOOP = 8
 INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
@@ -121,9 +121,7 @@ def read(graph: Structure, text: str) -> None:
     """Appends what the text declares to the graph."""
     if not isinstance(text, str):
         raise GraphcError(f"a graph's text must be a string, not {type(text).__name__}")
-    statements = _statements(text)
-    _check_steps(statements)
-    steps = _unrolled(statements, graph)
+    steps = _unrolled(_bounded(_statements(text)), graph)
     for statement, env in steps:
         try:
             _carry_out(graph, statement, env)
@@ -141,27 +139,32 @@ def _explained(error: Unknown, statement: Statement, env: Env, steps: Iterator[S
             error.column,
         )
     seen = 0
-    for later, values in steps:
-        try:
+    try:
+        for later, values in steps:
             names = [name for member in later.members for name in member.names(values)]
-        except GraphcError:  # one mistake at a time
-            break
-        if later.kind in ("input", "param", "assign") and error.name in names:
-            return Mistake(
-                f"{error.name!r} is used before line {later.line} declares it; move that line up",
-                error.column,
-            )
-        seen += len(names)
-        if seen > LOOKAHEAD:
-            break
+            if later.kind in ("input", "param", "assign") and error.name in names:
+                return Mistake(
+                    f"{error.name!r} is used before line {later.line} declares it; move that line "
+                    "up",
+                    error.column,
+                )
+            seen += len(names)
+            if seen > LOOKAHEAD:
+                break
+    except GraphcError:  # one mistake at a time
+        pass
     return error
 
 
 # Lines and blocks.
 
 
-def _statements(text: str) -> list[Statement]:
-    """The statements, each loop holding its body."""
+def _statements(text: str) -> Iterator[Statement]:
+    """The statements as they are read, each loop holding its body.
+
+    A statement is carried out before the next is read: a long text with a mistake in its first line
+    costs no more than that line.
+    """
     top: list[Statement] = []
     blocks: list[tuple[int, list[Statement]]] = []  # (indentation, statements) still open
     loop: Statement | None = None  # a loop whose body must follow
@@ -175,6 +178,9 @@ def _statements(text: str) -> list[Statement]:
             if not blocks:  # the first line; the whole text may be indented
                 blocks.append((indent, top))
             _enter_block(blocks, indent, loop)
+            if len(blocks) == 1:
+                yield from top
+                top.clear()
             statement = _statement(number, line)
         except GraphcError as error:
             target = _ASSIGN.match(line.lstrip())
@@ -184,7 +190,7 @@ def _statements(text: str) -> list[Statement]:
         loop = statement if statement.kind == "for" else None
     if loop is not None:
         raise GraphcError(f"line {loop.line}: the 'for' has no body; indent what belongs to it")
-    return top
+    yield from top
 
 
 def _content(line: str) -> str:
@@ -319,10 +325,18 @@ def _declaration(number: int, source: str, kind: str, start: int) -> Statement:
 # Carrying out.
 
 
-def _check_steps(statements: list[Statement]) -> None:
-    """Refuses loops that unroll too far, by counting before anything is carried out."""
+def _bounded(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements; a loop that unrolls too far is refused before it is carried out."""
     count = 0
-    stack: list[tuple[list[Statement], Env]] = [(statements, {})]
+    for statement in statements:
+        count += _steps_of(statement, MOST_STEPS - count)
+        yield statement
+
+
+def _steps_of(statement: Statement, most: int) -> int:
+    """The number of statements that a statement's loops unroll to, by counting."""
+    count = 0
+    stack: list[tuple[list[Statement], Env]] = [([statement], {})]
     while stack:
         body, env = stack.pop()
         for loop in body:
@@ -331,15 +345,16 @@ def _check_steps(statements: list[Statement]) -> None:
             try:
                 values = _values(loop, env)
                 count += len(values) * len(loop.body)
-                if count > MOST_STEPS:
+                if count > most:
                     raise Mistake(f"the loops unroll to over {MOST_STEPS} statements; use fewer")
             except GraphcError as error:
                 raise loop.told(error, env) from None
             if any(inner.kind == "for" for inner in loop.body):
                 stack.extend((loop.body, step) for step in _environments(loop, env))
+    return count
 
 
-def _unrolled(statements: list[Statement], graph: Structure) -> Iterator[Step]:
+def _unrolled(statements: Iterable[Statement], graph: Structure) -> Iterator[Step]:
     """The statements in order, loops unrolled, each with the values of the loop variables."""
     stack = [_steps(statements, [{}])]
     while stack:
@@ -361,7 +376,7 @@ def _unrolled(statements: list[Statement], graph: Structure) -> Iterator[Step]:
             stack.append(_steps(loop.body, _environments(loop, env)))
 
 
-def _steps(body: list[Statement], environments: Iterable[dict[str, int]]) -> Iterator[Step]:
+def _steps(body: Iterable[Statement], environments: Iterable[dict[str, int]]) -> Iterator[Step]:
     return ((statement, env) for env in environments for statement in body)
 
 
@@ -408,7 +423,7 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
     count = 0
     for member in statement.members:
-        shape: Shape = getattr(value, "shape", ()) if member.index is None else ()
+        shape: Shape = () if member.index else checked_shape(getattr(value, "shape", ()))
         if member.index is not None and not _is_family(member.index, env):
             shape = _shape(member.index, env)
             member = Member(member.name, None, member.column)

@@ -29,6 +29,7 @@ NATURAL = {"matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "su
 }
 LONGEST_LABEL = 40
 MOST_ELEMENTS = 1_000_000  # of a constant or an index array
+MOST_FACTORS = 10_000  # of a product, which is a row for each
 Layer = Callable[..., Any]
 AXIS_BY_POSITION: set[str] = set()  # reductions, in which a number after an array is no term
 
@@ -371,11 +372,18 @@ def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
     x, *others = _terms("prod", terms, axis, keepdims)
     result = functools.reduce(lambda a, b: a * b, others, x)
     axes = () if others else axes_of(axis, x.shape, "prod")
-    _nonempty("prod", x, axes)
-    for place in axes:  # counted from the end, an axis stays where it is when earlier ones go
-        size = concrete((result.shape[place],), "prod")[0]
-        picked = [_pick(result, place, i) for i in range(size)]
-        result = functools.reduce(lambda a, b: a * b, picked)
+    sizes = concrete((x.shape[place] for place in axes), "prod")
+    if sum(sizes) > MOST_FACTORS:
+        raise GraphcError(
+            f"prod: {_is(x)}; a product of {sum(sizes)} elements has over {MOST_FACTORS} factors; "
+            "use exp(sum(log(x)))"
+        )
+    for place, size in zip(axes, sizes, strict=True):  # from the end: the others stay in place
+        if size == 0:
+            result = 1 + _sum(result, (place,))  # of nothing: 1, and the edge stays
+        else:
+            picked = [_pick(result, place, i) for i in range(size)]
+            result = functools.reduce(lambda a, b: a * b, picked)
     return _kept(x, result, axes, keepdims)
 
 
@@ -606,9 +614,10 @@ def _places(part: Any, size: Any, x: Value) -> Any:
     known = concrete((size,), f"indexing {_name(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
         try:
-            return tuple(range(known)[part])
+            picked = range(known)[part]
         except (TypeError, ValueError) as error:  # ends that are not whole numbers, or a step of 0
             raise GraphcError(f"{_name(x)}[...]: {error}") from None
+        return _index(picked, f"{_name(x)}[...]")
     places = np.asarray(part)
     if places.dtype.kind not in "iu" and part != []:
         raise GraphcError(
@@ -617,6 +626,12 @@ def _places(part: Any, size: Any, x: Value) -> Any:
     if places.size and (places.min() < -known or places.max() >= known):
         raise GraphcError(f"{_is(x)}: the index {part} is out of range for size {known}")
     return _nested(np.where(places < 0, places + known, places).astype(int))
+
+
+def _index(places: range, what: str) -> tuple[int, ...]:
+    """A range of places as an index array, if it is short enough to be held."""
+    _small(len(places), what)
+    return tuple(places)
 
 
 def _nested(array: Any) -> Any:
@@ -633,7 +648,7 @@ def take(x: Value, i: Any, *, axis: int = 0) -> Value:
 def _placed(x: Value, axis: int, before: int, total: int) -> Value:
     """The value with zeros around it along an axis."""
     size = concrete((x.shape[axis],), "joining or padding")[0]
-    index = tuple(range(before, before + size))
+    index = _index(range(before, before + size), f"joining or padding {_name(x)}")
     return x.graph.tensor("scatter", (x,), {"axis": axis, "index": index, "size": total})
 
 
@@ -769,7 +784,7 @@ def _convolve(
     widths = concrete(w.shape[-rank:], name)
     if flip:
         for axis in range(-rank, 0):
-            w = _pick(w, axis, tuple(range(widths[axis]))[::-1])
+            w = _pick(w, axis, _index(range(widths[axis])[::-1], name))
     windows = _windows(x, _window_indices(name, x, widths, stride, padding, dilation))
     split = "".join(map("".join, zip(space, kernel, strict=True)))
     if len(w.shape) == rank:

@@ -12,6 +12,7 @@ from .names import checked
 Size = int | str
 Shape = tuple[Size, ...]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MOST_AXES = 12  # a second derivative has three times as many, and a letter for each
 
 
 def shape_text(shape: Shape) -> str:
@@ -35,7 +36,17 @@ def checked_shape(shape: Any) -> Shape:
             checked(size)
         elif size < 0:
             raise GraphcError(f"the size {size} is negative; sizes are 0 or more")
-    return sizes
+    return few_axes(sizes)
+
+
+def few_axes(shape: Shape) -> Shape:
+    """The shape, if it has few enough axes for its derivatives to be written."""
+    if len(shape) > MOST_AXES:
+        raise GraphcError(
+            f"an array of {len(shape)} axes has too many, at most {MOST_AXES} are allowed; "
+            "reshape it"
+        )
+    return shape
 
 
 def broadcast(shapes: Sequence[Shape], what: str, labels: Sequence[str]) -> Shape:
@@ -114,7 +125,7 @@ def unused_letters(used: Iterable[str], count: int) -> str:
     taken = set("".join(used))
     free = [letter for letter in LETTERS if letter not in taken]
     if len(free) < count:
-        raise GraphcError(f"a contraction has over {len(LETTERS)} axes")
+        raise GraphcError(f"a contraction has over {len(LETTERS)} axes; use arrays of fewer axes")
     return "".join(free[:count])
 
 

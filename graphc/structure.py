@@ -17,7 +17,7 @@ from . import names as naming
 from .errors import GraphcError, listing, nearest, visible
 from .functions import COMPOSED, FUNCTIONS, lookup
 from .operations import OPERATIONS
-from .shapes import Shape, broadcast
+from .shapes import Shape, broadcast, few_axes
 from .value import Value
 
 S = TypeVar("S", bound="Structure")
@@ -80,7 +80,7 @@ class Structure:
         value = checked_number(value)
         row = self.append("const", value=value)
         if hasattr(value, "shape") and value.shape:
-            self.shapes[row] = value.shape
+            self.shapes[row] = few_axes(value.shape)
         return row
 
     def shape(self, row: int) -> Shape:
@@ -132,7 +132,9 @@ class Structure:
         """The value of a tensor operation on values and numbers."""
         if self.observer is not None:
             self.observer()
-        return Value(self, self.operation(op, tuple(map(self.lift, operands)), settings))
+        row = self.operation(op, tuple(map(self.lift, operands)), settings)
+        few_axes(self.shape(row))
+        return Value(self, row)
 
     def composed(self, name: str, *arguments: Any) -> Value:
         """The value of a function composed of others, by name."""

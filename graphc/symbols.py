@@ -10,7 +10,9 @@ import sympy
 from sympy.core.relational import Relational
 
 from .errors import GraphcError
+from .exact import bits
 from .functions import FUNCTIONS
+from .given import MOST_BITS
 from .rules import formula
 
 LONGEST = 10_000  # characters of a result
@@ -158,7 +160,7 @@ class Symbols:
                     "give numbers with at={...}, or change the formula"
                 )
             if not here.args:
-                sizes[here] = (len(str(here)), 0)
+                sizes[here] = (_length(here), 0)
             else:
                 parts = [sizes[arg] for arg in here.args]
                 extra = 3 * (len(parts) - 1) if here.is_Add else len(parts) + 1
@@ -166,6 +168,13 @@ class Symbols:
                 sizes[here] = (sum(p[0] for p in parts) + extra, 1 + max(p[1] for p in parts))
             stack.pop()
         return sizes[expression]
+
+
+def _length(atom: Any) -> int:
+    """The characters of a name or number; Python itself refuses to write a very long number."""
+    if atom.is_Rational and bits(Fraction(int(atom.p), int(atom.q))) > MOST_BITS:
+        return LONGEST + 1
+    return len(str(atom))
 
 
 def _where(condition: Any, taken: Any, other: Any) -> Any:

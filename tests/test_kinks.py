@@ -114,7 +114,7 @@ def test_convention_in_floats_and_arrays(formula, at, expected):
 def test_convention_in_symbols(formula, at, expected):
     g = gc.parse(f"input {' '.join(at)}\nf = {formula}")
     point = {sympy.Symbol(name, real=True): value for name, value in at.items()}
-    found = g.reverse("f")
+    found = g.reverse("f", form="inputs")
     assert {name: sympy.sympify(found[name]).subs(point) for name in at} == expected
 
 

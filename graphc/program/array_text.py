@@ -314,7 +314,8 @@ class ArrayText:
             first += f" * {stride}" * (stride != 1) + f" + {start}" * bool(start)
             second = f"{self.namespace}.arange({width})" + f" * {step}" * (step != 1)
             return self.held(f"{first} + {second}")
-        return self.held(f"{self.namespace}.array({_listed(index)})")
+        kind = "" if np.size(np.asarray(index)) else ", dtype=int"  # an empty list is one of floats
+        return self.held(f"{self.namespace}.array({_listed(index)}{kind})")
 
 
 def bracket(piece: Piece, least: int) -> str:
@@ -326,7 +327,9 @@ def slice_text(index: Any) -> str | None:
     """An integer or a slice that names the same places, or None."""
     if isinstance(index, int):
         return str(index)
-    if not index or any(not isinstance(place, int) for place in index) or index[0] < 0:
+    if not index:
+        return ":0"
+    if any(not isinstance(place, int) for place in index) or index[0] < 0:
         return None
     step = index[1] - index[0] if len(index) > 1 else 1
     if step < 1 or index != tuple(range(index[0], index[-1] + 1, step)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphcError, listing, nearest
-from ..exact import as_float
+from ..exact import as_float, brief
 from .module import Task
 from .options import Options
 from .planning import Plan, companions, written
@@ -81,11 +82,11 @@ class Compiled:
         try:
             with self._quiet():
                 return self._function(dtype)(*given)
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             raise self._told(error, given) from None
 
-    def _told(self, error: ValueError, given: Sequence[Any]) -> ValueError:
-        """A mistake in the shapes of arguments, in the user's words; other errors as they are."""
+    def _told(self, error: Exception, given: Sequence[Any]) -> Exception:
+        """A mistake in the arguments, in the user's words; other errors as they are."""
         if str(error).endswith(" is needed"):
             return GraphcError(str(error))
         for name, value in zip(self.arguments, given, strict=True):
@@ -93,6 +94,18 @@ class Compiled:
                 return GraphcError(
                     f"{self.want}: {name}={value!r} is text, and compiled code takes floats; "
                     "give a number"
+                )
+            if isinstance(error, OverflowError):
+                big = [v for v in np.ravel(np.asarray(value, dtype=object)) if _overflows(v)]
+                if big:
+                    return GraphcError(
+                        f"{self.want}: {name} holds {brief(big[0])}, which is beyond the range of "
+                        "floats; give a smaller number"
+                    )
+            if np.size(value) == 0 and value is not None:
+                return GraphcError(
+                    f"{self.want}: {name} has shape {np.shape(value)}, and a mean or a maximum of "
+                    f"nothing does not exist ({error}); give at least one element"
                 )
         shapes = {
             name: np.shape(value)
@@ -146,3 +159,7 @@ class Compiled:
                     f"{self.want} needs a value for {name!r} (it needs: {listing(self.needed)})"
                 )
         return ordered
+
+
+def _overflows(value: Any) -> bool:
+    return isinstance(value, (int, Fraction)) and not np.isfinite(as_float(value))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..arithmetic import NUMBERS
-from ..exact import Exact
+from ..exact import Exact, as_float
 from ..functions import FUNCTIONS
 from ..rules import formula
 from ..shapes import LETTERS
@@ -34,7 +34,9 @@ def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
             if not all(isinstance(value, kinds) for value in values):
                 return None
             result = NUMBERS.apply(op, values, settings)
-            return builder.constant(result) if isinstance(result, kinds) else None
+            if hasattr(result, "_mpf_"):  # too long to be exact, as 10**3000 is
+                result = float(as_float(result))
+            return builder.constant(result) if isinstance(result, (*kinds, float)) else None
 
         return rule
 
