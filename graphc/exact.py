@@ -214,14 +214,16 @@ def brief(value: Any) -> str:
 
 
 def present(value: Any) -> Any:
-    """A number as users get it: SymPy numbers for exact ones, Python floats, arrays."""
+    """A number as users get it: SymPy numbers for exact ones, Python floats, fresh arrays."""
     if type(value) is Undefined:
         raise GraphcError(f"the result is not a finite real number: {value.reason}")
     if type(value) is Masked:
         value = value.values
     if isinstance(value, np.ndarray) and value.dtype == object:
         return elements(lambda xs: present(xs[0]), (value,)) if value.shape else present(value[()])
-    if isinstance(value, (np.ndarray, bool)):
+    if isinstance(value, np.ndarray):
+        return value.copy()  # it may be an argument, or a view of another result
+    if isinstance(value, bool):
         return value
     if isinstance(value, (float, np.floating)):
         return float(value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import mpmath
@@ -33,6 +35,8 @@ def from_user(value: Any, what: str = "the value") -> Any:
         if not value.is_finite():
             raise GraphcError(f"{what} is {value}; values must be finite")
         return Fraction(value)
+    if np.ma.is_masked(value):
+        raise GraphcError(f"{what} has masked entries; give numbers for them, as in x.filled(0)")
     try:
         array = np.array(value)  # a copy: the user's array is the user's
     except ValueError:
@@ -67,6 +71,38 @@ def array_from_user(value: Any, what: str, read: Callable[[str, str], Any] | Non
     for place, part in enumerate(parts):
         result[place] = part
     return result
+
+
+def check_real(value: Any, what: str) -> None:
+    """Refuses what a cast to floats would change without a word: an imaginary part, a mask, ..."""
+    if isinstance(value, str):
+        raise GraphcError(
+            f"{what}={value!r} is text, and compiled code takes floats; give a number"
+        )
+    parts = value if isinstance(value, (list, tuple)) else (value,)
+    if any(np.ma.is_masked(part) for part in parts):
+        raise GraphcError(f"{what} has masked entries; give numbers for them, as in x.filled(0)")
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
+        dtype = value.dtype
+    held = str(dtype)
+    if dtype.kind == "O":
+        strange = [type(part).__name__ for part in np.ravel(value) if not _is_real(part)]
+        if not strange:
+            return
+        held = f"a {strange[0]}"
+    if dtype.kind not in "fiub":
+        raise GraphcError(f"{what} holds {held}, and compiled code takes real numbers; give floats")
+
+
+def _is_real(value: Any) -> bool:
+    if isinstance(value, (Real, Decimal)) or hasattr(value, "_mpf_"):
+        return True
+    return type(value).__module__.startswith("sympy") and bool(value.is_number and value.is_real)
 
 
 def _first_bad(array: Any) -> float:

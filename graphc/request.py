@@ -250,8 +250,6 @@ class Request:
         ):
             raise GraphcError(f"{what()} is not a finite real number: {self._culprit()}")
         result = present(value)
-        if isinstance(result, np.ndarray):
-            result = result.copy()  # a value may be an argument, or a view of another one
         if self.shape:
             result = np.broadcast_to(as_float(value), self.shape).copy()
         if _not_finite(result):

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from . import names as naming
 from .errors import GraphcError, listing, nearest, visible
+from .exact import Exact
 from .functions import COMPOSED, FUNCTIONS, lookup
 from .operations import OPERATIONS
 from .shapes import Shape, broadcast, few_axes
@@ -480,14 +483,23 @@ def checked_number(value: Any) -> Any:
 
 
 def checked_array(value: Any) -> Any:
-    """An array of finite numbers: floats, or exact numbers as objects."""
-    if value.dtype.kind in "iub":
-        return value.astype(object) if value.dtype.kind != "b" else value.astype(int).astype(object)
-    if value.dtype.kind == "f" and not bool((abs(value) < math.inf).all()):
+    """A copy of an array of finite numbers: floats, or exact numbers as objects."""
+    if np.ma.is_masked(value):
+        raise GraphcError(
+            "a constant array has masked entries; give numbers for them, as in x.filled(0)"
+        )
+    array = np.array(value)
+    if array.dtype.kind in "iub":
+        return array.astype(int if array.dtype.kind == "b" else array.dtype).astype(object)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise GraphcError("a constant array holds a value that is not finite")
-    if value.dtype.kind not in "fO":
-        raise GraphcError(f"an array of {value.dtype} is not an array of numbers")
-    return value
+    if array.dtype.kind == "O":
+        for place, element in enumerate(array.flat):
+            if type(element) not in (int, Fraction, Exact):
+                array.flat[place] = checked_number(element)
+    elif array.dtype.kind != "f":
+        raise GraphcError(f"an array of {array.dtype} is not an array of numbers")
+    return array
 
 
 def simple_exponent(value: Any) -> Any:

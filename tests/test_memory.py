@@ -458,3 +458,202 @@ def switching():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+# What a graph is given is a copy.
+
+
+def through_every_door() -> dict[str, tuple[np.ndarray, gc.Graph, dict]]:
+    """{how: (the user's array, the graph that it was given to, a point)}."""
+    found = {}
+
+    def door(name, make, **at):
+        array = np.array([1.0, 2.0, 4.0])
+        found[name] = array, make(array), at
+
+    def built(array):
+        g = gc.Graph("built")
+        x = g.input("x", shape=(3,), value=array)
+        g.node("y", 2 * x)
+        return g
+
+    def points(array):
+        g = gc.Graph("points")
+        g.node("y", 2 * g.input("x", value=array))
+        return g
+
+    def lifted(array):
+        g = gc.Graph("lifted")
+        x = g.input("x")
+        g.node("c", array)
+        g.node("y", x * array)
+        return g
+
+    def exact(array):
+        g = gc.Graph("exact")
+        array[...] = 2
+        whole = array.astype(object)
+        g.node("y", g.input("x") * whole)
+        whole[0] = 7
+        return g
+
+    def traced(array):
+        @gc.graph
+        def f(x):
+            c = gc.const(array, "c")
+            y = x * array + c @ array
+            return y
+
+        return f
+
+    def default(array):
+        @gc.graph(shapes={"w": (3,)})
+        def f(x, *, w=array):
+            y = x * w
+            return y
+
+        return f
+
+    def own(array):
+        g = gc.Graph("own")
+        x = g.input("x", shape=(3,), value=[1, 1, 1])
+        g.node("y", gc.sin(x), partials={"x": array})
+        return g
+
+    door("value=", built)
+    door("value= of points", points)
+    door("constant", lifted, x=2.0)
+    door("exact constant", exact, x=2.0)
+    door("traced", traced, x=2.0)
+    door("default", default, x=2.0)
+    door("partials=", own)
+    return found
+
+
+@pytest.mark.parametrize("name", through_every_door())
+def test_a_graph_keeps_copies_of_the_users_arrays(name):
+    array, g, at = through_every_door()[name]
+    leaf = "w" if name == "default" else "x"
+
+    def answers():
+        return [
+            g.values(at),
+            g.derivative("y", leaf, at),
+            g.compile(want="values")(**at),
+            g.compile(of="y", wrt=leaf, want="jacobian")(**at),
+        ]
+
+    f = g.compile(want="values")
+    before, called = answers(), kept(f(**at))
+    array[...] = 100
+    for old, new in zip(before, answers(), strict=True):
+        assert_same(new, old, 0)
+    assert_same(f(**at), called, 0)
+    for result in before:  # what is done to a result does nothing to the graph
+        for part in arrays(result):
+            part[...] = 100
+    assert_same(f(**at), called, 0)
+    assert_same(g.values(at), called)
+    assert f.source == g.compile(want="values").source
+
+
+def test_the_value_of_a_node_is_a_copy():
+    g = gc.Graph("given")
+    g.input("x", shape=(2,), value=np.array([1.0, 2.0]))
+    g["x"].value[...] = 7
+    assert g["x"].value.tolist() == [1.0, 2.0]
+
+
+def test_a_local_derivative_keeps_its_point():
+    g = gc.parse("input x[2]\ny = x*x")
+    x = np.array([1.0, 2.0])
+    local = g.local("x", "y", {"x": x})
+    x[...] = 7
+    assert local.pull(np.ones(2)).tolist() == [2.0, 4.0]
+    seed = np.ones(2)
+    assert not np.shares_memory(g.local("y", "y", {"x": x}).pull(seed), seed)
+
+
+def test_seeds_are_copied():
+    g = gc.parse("input x[2]\ny = 2*x")
+    at, seed = {"x": np.ones(2)}, np.array([1.0, 2.0])
+    found = g.reverse({"y": seed}, at)
+    assert not shared([[seed], arrays(dict(found)), arrays(at)])
+    f = g.compile(of={"y": seed}, wrt="x", want="grad")
+    seed[...] = 7
+    assert f(**at)["x"].tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("function", [gc.stop, gc.transpose, lambda x: gc.reshape(x, (1, 3))])
+def test_functions_of_plain_arrays_give_arrays_of_their_own(function):
+    x = np.arange(3.0)
+    assert not np.shares_memory(function(x), x)
+
+
+# What is no array of real numbers is refused.
+
+STRANGE = {
+    "complex": np.array([1 + 2j, 3]),
+    "a complex number": 1 + 2j,
+    "a complex list": [1 + 2j, 3.0],
+    "masked": np.ma.array([1.0, 2.0], mask=[True, False]),
+    "a masked list": [np.ma.array([1.0, 2.0], mask=[True, False])[0], 2.0],
+    "None": None,
+    "a list with None": [None, 1.0],
+    "datetime": np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"),
+    "timedelta": np.array([1, 2], dtype="m8[s]"),
+    "objects": np.array([1.0, object()], dtype=object),
+    "complex objects": np.array([1.0, 1j], dtype=object),
+    "text objects": np.array([1.0, "2"], dtype=object),
+    "text": np.array(["1.5", "2.5"]),
+    "bytes": np.array([b"1.5", b"2.5"]),
+    "a list of text": ["1.5", "2.5"],
+    "records": np.array([(1.0,), (2.0,)], dtype=[("a", float)]),
+    "a ragged list": [[1.0], [1.0, 2.0]],
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("text", ["input x\ny = x*x", "input x[2]\ny = x*x"])
+@pytest.mark.parametrize("style", ["fast", "readable"])
+@pytest.mark.filterwarnings("error")
+def test_compiled_functions_refuse_what_is_not_real(name, text, style):
+    f = gc.parse(text).compile(want="value", style=style)
+    for call in (lambda: f(STRANGE[name]), lambda: f(x=STRANGE[name])):
+        with pytest.raises(gc.GraphcError, match=r"^value: x[ =].*; give ") as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(STRANGE) - {"None"}))
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_graphs_refuse_what_is_not_real(name, shape):
+    g = gc.Graph("strange")
+    if name not in ("a list of text", "text objects"):  # strings are exact numbers
+        with pytest.raises(gc.GraphcError):
+            g.input("x", shape=shape, value=STRANGE[name])
+    x = g.input("y", shape=shape)
+    with pytest.raises(gc.GraphcError):
+        g.node("z", x * STRANGE[name])
+
+
+def test_compiled_functions_take_every_kind_of_real_number():
+    from decimal import Decimal
+    from fractions import Fraction
+
+    import mpmath
+    import sympy
+
+    half = [
+        Fraction(1, 2),
+        Decimal("0.5"),
+        sympy.Rational(1, 2),
+        mpmath.mpf("0.5"),
+        np.float16(0.5),
+    ]
+    for text in ("input x\ny = x*x", "input x[5]\ny = x*x"):
+        f = gc.parse(text).compile(want="value")
+        assert f(half).tolist() == [0.25] * 5
+        assert f(np.array(half, dtype=object)).tolist() == [0.25] * 5
+        assert f([True] * 5).tolist() == [1.0] * 5
+        assert f(np.ma.array([2.0] * 5)).tolist() == [4.0] * 5  # nothing is masked

@@ -15,12 +15,14 @@ import numpy as np
 
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float, brief
+from ..given import check_real
 from .module import Task
 from .options import Options
 from .planning import Plan, companions, written
 from .running import load
 
 ABSENT = np.zeros(())  # stands for a number that is not needed and was not given
+PLAIN = frozenset((float, int, bool, np.float64, np.float32))  # taken without a closer look
 
 
 class Compiled:
@@ -70,6 +72,11 @@ class Compiled:
             given, named = [], {**given[0], **named}
         if named or len(given) != len(self.arguments):
             given = self._arranged(given, named)
+        for place, value in enumerate(given):
+            if type(value) not in PLAIN and not (
+                type(value) is np.ndarray and value.dtype.kind in "fiub"
+            ):
+                self._check(place, value)
         dtype = self._options.dtype
         if self._dtype is None:
             kinds = [
@@ -85,16 +92,17 @@ class Compiled:
         except (ValueError, ArithmeticError) as error:
             raise self._told(error, given) from None
 
+    def _check(self, place: int, value: Any) -> None:
+        """Refuses an argument that is not real; what is not needed may be None."""
+        name = self.arguments[place]
+        if value is not None or name not in self._spare:
+            check_real(value, f"{self.want}: {name}")
+
     def _told(self, error: Exception, given: Sequence[Any]) -> Exception:
         """A mistake in the arguments, in the user's words; other errors as they are."""
         if str(error).endswith(" is needed"):
             return GraphcError(str(error))
         for name, value in zip(self.arguments, given, strict=True):
-            if isinstance(value, str):
-                return GraphcError(
-                    f"{self.want}: {name}={value!r} is text, and compiled code takes floats; "
-                    "give a number"
-                )
             if isinstance(error, OverflowError):
                 big = [v for v in np.ravel(np.asarray(value, dtype=object)) if _overflows(v)]
                 if big:

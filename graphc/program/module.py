@@ -203,7 +203,8 @@ def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     defaults = True  # only the last arguments may have one
     for row in reversed(one.arguments):
         name = naming.of(graph.names[row])
-        given = None if graph.shape(row) else graph.given.get(row)
+        given = graph.given.get(row)
+        given = None if getattr(given, "ndim", 0) else given  # an array makes no short default
         spare = row not in one.needed
         defaults = defaults and (spare or given is not None)
         if defaults and given is not None:

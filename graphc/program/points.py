@@ -63,7 +63,7 @@ def _candidates(
             values: dict[int, Any] = {}
             for place, row in enumerate(leaves):
                 shape = shapes[row]
-                if given and row in graph.given and not graph.shape(row):
+                if given and row in graph.given and not np.ndim(graph.given[row]):
                     values[row] = float(as_float(graph.given[row]))
                     texts[row] = repr(values[row])
                 elif shape:
