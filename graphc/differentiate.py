@@ -24,7 +24,7 @@ from .paths import sweep
 from .request import Request, array
 from .rules import Rows
 from .shapes import LETTERS, Shape, shape_text
-from .structure import Structure
+from .structure import NO_ATTRIBUTES, Structure
 from .value import Value
 
 S = TypeVar("S", bound=Structure)
@@ -86,7 +86,19 @@ def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> s
     for node in sorted(above):
         if any(origin in below for _, origin in graph.edges_of(node)):
             below.add(node)
+            refuse_stops(graph, graph.formula(node).rows)
     return above & below
+
+
+def refuse_stops(graph: Structure, rows: Iterable[int]) -> None:
+    """Nothing, or an error: a formula of a slope is a number at a kink, and cannot stop there."""
+    for row in rows:
+        if graph.attributes.get(row, NO_ATTRIBUTES).get("kink") == "error":
+            raise GraphcError(
+                f"{graph.ops[row]}(..., kink='error') stops where the point sits on its kink, "
+                "which compiled code and derivative graphs cannot do; choose the slope there with "
+                "another kink=, or ask for derivative() or reverse() at a point"
+            )
 
 
 def adjoints(

@@ -201,6 +201,33 @@ def test_kink_error_refuses_the_point(formula, at):
     g.reverse("h", off)
 
 
+KINKED = [name for name, record in FUNCTIONS.items() if record.kinks and not record.infix]
+
+
+@pytest.mark.filterwarnings("ignore::graphc.KinkWarning")
+@pytest.mark.parametrize("name", KINKED)
+@pytest.mark.parametrize("kink", ["error", "left", "right", "share", None])
+def test_compiled_slopes_at_a_kink_are_those_of_the_interpreter_or_refused(name, kink):
+    count = max(len(FUNCTIONS[name].domain), 1)
+    names = ["x", "y", "z"][:count]
+    at = dict.fromkeys(names, 0.0) | ({"y": -1.0, "z": 0.0} if name == "clip" else {})
+    setting = "" if kink is None else f", kink='{kink}'"
+    g = gc.parse(f"input {' '.join(names)}\nh = {name}({', '.join(names)}{setting})")
+    at = {key: at[key] for key in names}
+    if kink == "error":
+        with pytest.raises(gc.GraphcError, match="stops where the point sits on its kink"):
+            g.compile("h", names)
+        with pytest.raises(gc.GraphcError, match="stops where the point sits on its kink"):
+            g.compile("h", names, want="jacobian", sparse=True)
+        with pytest.raises(gc.GraphcError, match="stops where the point sits on its kink"):
+            g.hessian("h", names, at)
+        assert g.compile("h", want="value")(**at) == g.values(at)["h"]
+        return
+    expected = {key: float(g.derivative("h", key, at)) for key in names}
+    for mode in ("reverse", "forward"):
+        assert g.compile("h", names, want="grad", mode=mode)(**at) == expected
+
+
 def test_selu_takes_the_left_slope():
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     assert slopes("selu(x)", x=0.0)["x"] == pytest.approx(scale * alpha, rel=1e-15)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import gather, split_spec
+from ..differentiate import refuse_stops
 from ..errors import GraphcError
 from ..operations import OPERATIONS, Local
 from ..rules import Rows, rule
@@ -134,6 +135,7 @@ class _Carrier:
     def _pushed(self, row: int, slot: int, terms: Sequence[Term]) -> list[Term]:
         """The terms of one operand, taken through an operation."""
         graph = self.graph
+        refuse_stops(graph, [row])
         op, settings = graph.ops[row], graph.settings(row)
         operands, inner = graph.operands[row], self._shape(graph.operands[row][slot])
         size = self.size(row)
