@@ -237,11 +237,11 @@ def operators(text: str) -> set[str]:
 
 def _columns(graph: Structure, row: int) -> tuple[int, ...]:
     """The places of A and v where A*v scales the columns of a matrix by a computed vector."""
-    shapes = [len(graph.shape(operand)) for operand in graph.operands[row]]
-    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get((shapes[0], shapes[1]))
-    return (
-        places if places is not None and graph.operands[row][places[1]] not in graph.names else ()
-    )
+    shapes = [graph.shape(operand) for operand in graph.operands[row]]
+    places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get((len(shapes[0]), len(shapes[1])))
+    if places is None or shapes[0][-1] != shapes[1][-1]:
+        return ()  # a vector of one element is broadcast, which a diagonal matrix is not
+    return places if graph.operands[row][places[1]] not in graph.names else ()
 
 
 def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:

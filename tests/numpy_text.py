@@ -48,7 +48,7 @@ FUNCTIONS = {name: getattr(np, name) for name in NUMPY.split()} | {
     "softmax": _softmax,
     "sigmoid": _sigmoid,
     "relu": lambda x: np.maximum(x, 0),
-    "logsumexp": lambda x, axis=None: np.log(np.sum(np.exp(x), axis=axis)),
+    "logsumexp": lambda x, **words: np.log(np.sum(np.exp(x), **words)),
     "log_softmax": lambda x, axis=-1: np.log(_softmax(x, axis)),
     "take": lambda x, i, axis=0: np.take(x, i, axis=axis),
     "logdet": lambda a: np.linalg.slogdet(a)[1],

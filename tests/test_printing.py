@@ -191,3 +191,10 @@ def test_code_of_a_declared_function_takes_its_operands_whole(style: str) -> Non
     graph = gc.parse(f"input x y\nf = {name}(x + y)**2")
     value = graph.compile(of="f", want="value", style=style)
     assert value(x=np.array([1.0, 2]), y=np.array([3.0, 4])).tolist() == [64, 144]
+
+
+def test_a_vector_of_one_element_is_not_printed_as_a_diagonal_matrix():
+    graph = gc.parse("param b[1] y[2,2]\nh = (b**2)**y\nL = sum(h)")
+    point = {"b": np.array([1.5]), "y": np.array([[1.0, 2.0], [3.0, 0.5]])}
+    printed = evaluate(str(graph.reverse("L")["y"]), graph.values(point))
+    assert np.allclose(printed, graph.reverse("L", point)["y"])

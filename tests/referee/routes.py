@@ -9,6 +9,8 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import sympy
+from numpy_text import evaluate
 
 import graphc as gc
 
@@ -332,3 +334,56 @@ def untied(case: Case, rng: random.Random) -> Answers:
     parts = [found[copy] for copy in copies if copy in found]
     total = sum(parts) if parts else np.zeros(case.shapes[name])
     return {slope_key(case.loss, name): total}
+
+
+# What a person reads.
+
+
+def _known(case: Case) -> dict[str, Any]:
+    """What the names of a printed formula stand for: nodes and sizes."""
+    known: dict[str, Any] = {n: np.asarray(v, float) for n, v in case.graph.values(case.at).items()}
+    for name, value in list(known.items()):
+        known |= {s: n for s, n in zip(case.graph[name].shape, value.shape, strict=True) if s != n}
+    return known
+
+
+@route("printed", share=0.3)
+def printed(case: Case, rng: random.Random) -> Answers:
+    """Symbolic results, read as NumPy."""
+    known = _known(case)
+    found = case.graph.reverse(case.loss)
+    return {
+        slope_key(case.loss, name): _read(found[name], known, case.shapes[name])
+        for name in case.wrt
+        if name in found
+    }
+
+
+@route("printed steps", share=0.2)
+def printed_steps(case: Case, rng: random.Random) -> Answers:
+    """Each update in the adjoints of the successors, read as NumPy in reverse order."""
+    known = _known(case)
+    found: Answers = {}
+    for name, step in case.graph.reverse(case.loss, form="steps").items():
+        adjoint = _read(step, known, case.shapes[name])
+        known[f"{name}_bar"] = adjoint
+        found[slope_key(case.loss, name)] = adjoint
+    return {key: value for key, value in found.items() if key.split()[-1] in case.wrt}
+
+
+@route("printed, second", share=0.1)
+def printed_second(case: Case, rng: random.Random) -> Answers:
+    """A block of the Hessian in symbols, read as NumPy."""
+    name = rng.choice(case.leaves)
+    shape = case.shapes[name]
+    matrix = case.graph.hessian(case.loss, name)
+    slopes = case.graph.differentiate(case.loss, [name]).values(case.at)  # it mentions adjoints
+    known = _known(case) | {n: np.asarray(v, float) for n, v in slopes.items()}
+    return {second_key(case.loss, name, name): _read(matrix, known, (*shape, *shape))}
+
+
+def _read(formula: Any, known: dict[str, Any], shape: tuple[int, ...]) -> Any:
+    if isinstance(formula, sympy.Matrix):
+        formula = formula[0, 0]
+    value = np.asarray(evaluate(str(formula), known), dtype=float)
+    return np.broadcast_to(value, shape) if value.ndim <= len(shape) else value
