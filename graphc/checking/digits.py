@@ -1,9 +1,9 @@
-"""References of 50 digits: slopes of the graph itself, and its derivatives without rounding."""
+"""References of many digits: slopes of the graph itself, as many digits as cancellation needs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,48 +11,95 @@ import numpy as np
 from ..derive import into, upstream
 from ..errors import GraphcError
 from ..evaluation import Evaluation
-from ..exact import WORKING, Masked, Undefined
+from ..exact import Masked, Undefined
+from ..functions import FUNCTIONS
 from ..paths import sweep
 from ..structure import Structure
-from .neighbourhood import Digits, Neighbourhood, flat, to_digits
+from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
 
-AT_BORDER = WORKING.mpf(10) ** -15  # of the step: one-sided slopes need much shorter ones
-NEAR = WORKING.mpf(10) ** -13  # of the scale: four of its powers are below 50 digits
+PRECISIONS = (50, 100, 200, 400)
+VERIFIED = 1e-18  # of a derivative, or of a millionth of what rounding does to it in floats
+
+
+def step_of(digits: int) -> Any:
+    """The step of central differences, as a part of the scale: what is left are half the digits."""
+    return context(digits).mpf(10) ** (-2 * digits // 5)
 
 
 def slope(
-    hood: Neighbourhood, leaf: int, place: tuple[int, ...], output: int, step: Any, shift: Any = 0
-) -> tuple[Any, float]:
-    """(the slope of an output along one element, its error); (None, 0) where there is none.
+    hood: Neighbourhood,
+    leaf: int,
+    place: tuple[int, ...],
+    output: int,
+    scale: float,
+    enough: Callable[[float], float],
+    distance: float = math.inf,
+) -> tuple[float, float, int] | None:
+    """(the slope of an output along one element, its error, digits); None where there is none.
 
-    At the end of a domain it is the slope from the side that has values.
+    The digits are doubled until two precisions agree to within what is enough. At the end of a
+    domain it is the slope from the side that has values.
     """
-    step, shift = WORKING.mpf(step), WORKING.mpf(shift)
-    central = [shift + k * step for k in (-2, -1, 1, 2)]
-    found = _output(hood.digits(leaf, place, central), output)
-    if found is not None:
-        return (8 * (found[2] - found[1]) - (found[3] - found[0])) / (12 * step), 0.0
+    last: Any = None
+    further = hood.further(scale)
+    for digits in PRECISIONS:
+        number = context(digits + further).mpf
+        widest = min(number(distance) / 8, number(scale))
+        step = step_of(digits) * widest
+        found = difference(hood, leaf, place, output, step, digits + further)
+        if found is None:
+            return None
+        if last is not None:
+            error = float(abs(found - last) + hood.rounded(digits + further) / step)
+            if error <= enough(float(found)):
+                break
+        last = found
+    return float(found), error, digits
+
+
+def difference(
+    hood: Neighbourhood,
+    leaf: int,
+    place: tuple[int, ...],
+    output: int,
+    step: Any,
+    digits: int,
+    shift: Any = 0,
+) -> Any:
+    """The slope by neighbours a step away; from one side where the other has no values; or None."""
+
+    def values(places: tuple[int, ...], step: Any) -> list[Any] | None:
+        found = [
+            hood.digital({leaf: _single(hood, leaf, place, shift + k * step)}, digits)
+            for k in places
+        ]
+        return None if any(one is None for one in found) else [one[output] for one in found if one]
+
+    ends = values((-1, 1), step)
+    if ends is not None:
+        return (ends[1] - ends[0]) / (2 * step)
     for side in (step, -step):
-        slopes = []
-        for part in (side * AT_BORDER, side * AT_BORDER / 4**4):
-            found = _output(hood.digits(leaf, place, [shift + k * part for k in range(4)]), output)
-            if found is not None:
-                base, first, second, third = found
-                slopes.append((-11 * base + 18 * first - 9 * second + 2 * third) / (6 * part))
-        if len(slopes) == 2:  # where a root ends, the slope is reached as slowly as a root
-            return slopes[1], float(abs(slopes[1] - slopes[0]))
-    return None, 0.0
+        ends = values((0, 1, 2, 3), side)
+        if ends is not None:
+            base, first, second, third = ends
+            return (-11 * base + 18 * first - 9 * second + 2 * third) / (6 * side)
+    return None
 
 
-def _output(results: list[Any], output: int) -> list[Any] | None:
-    return None if any(r is None for r in results) else [r[output] for r in results]
+def _single(hood: Neighbourhood, leaf: int, place: tuple[int, ...], offset: Any) -> Any:
+    """An offset of one element of a leaf."""
+    shape = hood.point[leaf].shape
+    if not shape:
+        return offset
+    offsets = np.zeros(shape, dtype=object)
+    offsets[place] = offset
+    return offsets
 
 
 def value(hood: Neighbourhood, output: int) -> float | None:
     """An output element to 50 digits, as a float; None where it has no value."""
-    evaluation = Evaluation(hood.graph, Digits(hood.sizes), dict(hood.exact), {})
-    found = [part for row in hood.outputs for part in flat(evaluation.value(row))][output]
-    return None if type(found) is Undefined else float(found)
+    found = hood.digital({}, PRECISIONS[0])
+    return None if found is None else float(found[output])
 
 
 def adjoints(graph: Structure, evaluation: Evaluation, seeds: Mapping[int, Any]) -> dict[int, Any]:
@@ -78,18 +125,14 @@ def seed_of(hood: Neighbourhood, output: int) -> dict[int, Any]:
     raise IndexError(output)
 
 
-def derived(graph: Structure, hood: Neighbourhood, output: int, exact: bool) -> dict[int, Any]:
-    """{leaf: adjoint} of one output element by the graph's own rules: 50 digits, or floats."""
+def derived(graph: Structure, hood: Neighbourhood, output: int) -> dict[int, Any]:
+    """{leaf: adjoint} of one output element by the graph's own rules, in floats."""
     from ..arithmetic import Numbers
 
-    seeds = seed_of(hood, output)
-    known, algebra = dict(hood.fixed), Numbers(hood.sizes)
-    if exact:
-        known, algebra = dict(hood.exact), Digits(hood.sizes)
-        seeds = {row: to_digits(seed) for row, seed in seeds.items()}
+    evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     try:
         with np.errstate(all="ignore"):
-            found = adjoints(graph, Evaluation(graph, algebra, known, {}), seeds)
+            found = adjoints(graph, evaluation, seed_of(hood, output))
     except GraphcError:  # a node with kink='error' sits on its kink
         return {}
     return {row: _plain(found[row]) for row in hood.point if row in found}
@@ -97,6 +140,111 @@ def derived(graph: Structure, hood: Neighbourhood, output: int, exact: bool) -> 
 
 def _plain(value: Any) -> Any:
     return value.values if type(value) is Masked else value
+
+
+class Formulas(Evaluation):
+    """Local derivatives of the formulas: a user's own function is measured, not believed."""
+
+    def partials(self, row: int, node: int) -> list[Any]:
+        """The partial of one operation by each operand."""
+        graph, algebra = self.graph, self.algebra
+        op, settings = graph.ops[row], graph.settings(row)
+        if op not in FUNCTIONS or FUNCTIONS[op].origin != "user":
+            return super().partials(row, node)
+        assert isinstance(algebra, Digits)
+        arguments = [self.value(operand) for operand in graph.operands[row]]
+        found = []
+        for place, argument in enumerate(arguments):
+            largest = max((abs(x) for x in flat(argument) if type(x) is not Undefined), default=0)
+            step = step_of(algebra.context.dps) * (largest or 1)
+            ends = [
+                algebra.apply(
+                    op,
+                    [
+                        algebra.apply("add", (arg, side), {}) if k == place else arg
+                        for k, arg in enumerate(arguments)
+                    ],
+                    settings,
+                )
+                for side in (-step, step)
+            ]
+            gap = algebra.apply("sub", (ends[1], ends[0]), {})
+            found.append(algebra.apply("div", (gap, 2 * step), {}))
+        return found
+
+
+class Gradient:
+    """The derivatives of one output element to 50 digits, and which of them differences confirm.
+
+    They come from one sweep over the formulas; a difference of values along a direction of random
+    elements is right for all of them only if each of them is.
+    """
+
+    def __init__(self, hood: Neighbourhood, output: int, rounding: Mapping[int, Any]) -> None:
+        self.hood, self.output, self.rounding = hood, output, rounding
+        self.confirmed: dict[tuple[int, ...], bool] = {}
+        self.scales = {
+            row: float(np.max(np.abs(point), initial=0.0)) or 1.0
+            for row, point in hood.point.items()
+        }
+        self.digits = PRECISIONS[0] + hood.further(min(self.scales.values()))
+        plain = hood.graph
+        if plain.partials:
+            plain = plain.duplicate()
+            plain.partials = {}
+        evaluation = Formulas(plain, hood.algebra(self.digits), dict(hood.exact(self.digits)), {})
+        seeds = {row: to_digits(s, self.digits) for row, s in seed_of(hood, output).items()}
+        try:
+            found = adjoints(plain, evaluation, seeds)
+        except GraphcError:  # a node with kink='error' sits on its kink
+            found = {}
+        self.found = {row: _plain(found.get(row, 0)) for row in hood.point}
+
+    def at(self, leaf: int, place: tuple[int, ...]) -> tuple[float, float] | None:
+        """(the derivative by one element, its error); None where it is not confirmed."""
+        leaves = tuple(row for row in self.hood.point if row in self.hood.fixed)
+        together = leaves if leaf in leaves else (leaf,)
+        if not any(self._is_confirmed(rows) for rows in dict.fromkeys([together, (leaf,)])):
+            return None
+        found, rounding = self.found[leaf], self.rounding[leaf]
+        if isinstance(found, np.ndarray) and found.ndim:
+            found = found[place]
+        rounding = rounding.reshape(self.hood.point[leaf].shape)[place]
+        return float(found), VERIFIED * (abs(float(found)) + 1e6 * float(rounding))
+
+    def _is_confirmed(self, rows: tuple[int, ...]) -> bool:
+        if rows not in self.confirmed:
+            self.confirmed[rows] = self._confirm(rows)
+        return self.confirmed[rows]
+
+    def _confirm(self, rows: tuple[int, ...]) -> bool:
+        """Whether a difference along a random direction of these rows is what the sweep says."""
+        generator = np.random.default_rng(0)
+        step, numbers = step_of(PRECISIONS[0]), context(self.digits)
+        directions, expected, allowed = {}, numbers.mpf(0), numbers.mpf(0)
+        for row in rows:
+            point = self.hood.point[row]
+            scale = float(np.max(np.abs(point), initial=0.0)) or 1.0
+            direction = generator.uniform(1, 2, point.shape) * generator.choice(
+                [-1, 1], point.shape
+            )
+            directions[row] = to_digits(direction * scale, self.digits)
+            slopes = np.broadcast_to(np.asarray(self.found[row], dtype=object), point.shape)
+            for slope, along, error in zip(
+                slopes.flat, flat(directions[row]), self.rounding[row].flat, strict=True
+            ):
+                if type(slope) is Undefined or not np.isfinite(error):
+                    return False
+                expected += slope * along
+                allowed += VERIFIED * (abs(slope) + 1e6 * float(error)) * abs(along)
+        ends = [
+            self.hood.digital({row: k * step * d for row, d in directions.items()}, self.digits)
+            for k in (-1, 1)
+        ]
+        if ends[0] is None or ends[1] is None:
+            return False
+        measured = (ends[1][self.output] - ends[0][self.output]) / (2 * step)
+        return bool(abs(measured - expected) <= allowed)
 
 
 def element(value: Any, place: tuple[int, ...]) -> Any:

@@ -11,16 +11,19 @@ from ..arithmetic import Numbers
 from ..derive import local, upstream
 from ..errors import GraphcError
 from ..evaluation import Evaluation
-from ..exact import WORKING, Masked, Undefined, as_float
+from ..exact import Masked, Undefined, as_float
 from ..formula import expression_text
 from ..functions import FUNCTIONS
 from ..structure import Structure
-from .neighbourhood import Digits, Neighbourhood, flat, to_digits
+from .digits import step_of
+from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
 from .report import Edge
 
-TOLERANCE = 1e-8  # relative, in 50 digits: only rounding within written decimals is forgiven
+TOLERANCE = 1e-8  # relative, in many digits: only rounding within written decimals is forgiven
 FLOAT_TOLERANCE = 1e-6
-MOST_DIGITAL = 4_000  # elements of a formula that is measured in 50 digits
+DIGITS = 100
+ROUNDED = 1e-60  # what is left of the digits of a difference
+MOST_DIGITAL = 4_000  # elements of a formula that is measured in many digits
 
 
 def suspects(graph: Structure, outputs: Iterable[int]) -> set[int]:
@@ -41,10 +44,13 @@ def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[
     """The edges into these nodes whose local derivative is not that of the formula."""
     if not nodes:
         return []
-    exact = Evaluation(graph, Digits(hood.sizes), dict(hood.exact), {})
     floats = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     found = []
     with np.errstate(all="ignore"):
+        sources = {source for node in nodes for source in graph.formula(node).sources}
+        smallest = min((_size(floats.value(source)) for source in sources), default=1.0)
+        digits = DIGITS + hood.further(smallest)
+        exact = Evaluation(graph, hood.algebra(digits), dict(hood.exact(digits)), {})
         for node in sorted(nodes):
             formula = graph.formula(node)
             size = sum(_elements(graph, hood, row) for row in formula.rows)
@@ -58,6 +64,12 @@ def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[
                 if wrong is not None:
                     found.append(_edge(graph, node, source, numbers, *wrong))
     return found
+
+
+def _size(value: Any) -> float:
+    """The size of the largest element; 1 where all are 0, or not finite."""
+    largest = float(np.max(np.abs(as_float(value)), initial=0.0))
+    return largest if 0 < largest < np.inf else 1.0
 
 
 def _elements(graph: Structure, hood: Neighbourhood, row: int) -> int:
@@ -76,7 +88,8 @@ class _Test:
     ) -> None:
         self.graph, self.evaluation = graph, evaluation
         self.node, self.source, self.numbers = node, source, numbers
-        self.digital = isinstance(evaluation.algebra, Digits)
+        algebra = evaluation.algebra
+        self.digits = algebra.context.dps if isinstance(algebra, Digits) else 0
         generator = np.random.default_rng(0)
         self.tangent = self._random(generator, evaluation.value(source))
         self.weights = self._random(generator, evaluation.value(node))
@@ -86,9 +99,9 @@ class _Test:
         """A direction of the same shape; 1 for a scalar."""
         shape = np.shape(like) if isinstance(like, np.ndarray) else ()
         if not shape:
-            return to_digits(1) if self.digital else 1.0
+            return to_digits(1, self.digits) if self.digits else 1.0
         values = generator.choice([-1.0, 1.0], shape) * generator.uniform(1, 2, shape)
-        return to_digits(values) if self.digital else values
+        return to_digits(values, self.digits) if self.digits else values
 
     def wrong(self) -> tuple[float, float] | None:
         """(derived, measured) if the local derivative is wrong, else None."""
@@ -97,10 +110,11 @@ class _Test:
         except GraphcError:  # kink='error'
             return None
         on_kink = self.node in self.evaluation.kinks
-        measured = self._slope(self._step())
+        measured, wider = (self._slope(times * self._step()) for times in (1, 1000))
         if derived is None or measured is None:
             return None  # no finite number to compare: the rows tell it
-        if self._agree(derived, measured):
+        spread = abs(measured - wider) if self.digits and wider is not None else 0
+        if self._agree(derived, measured, spread):
             return None
         sides = [
             self._slope(self._step() / 1000, shift) for shift in (-self._shift(), self._shift())
@@ -118,13 +132,14 @@ class _Test:
                 return None
         return float(derived), float(measured)
 
-    def _agree(self, derived: Any, measured: Any) -> bool:
-        relative = TOLERANCE if self.digital else FLOAT_TOLERANCE
+    def _agree(self, derived: Any, measured: Any, spread: Any = 0) -> bool:
+        relative = TOLERANCE if self.digits else FLOAT_TOLERANCE
         value = as_float(self.evaluation.value(self.node))
         size = float(np.max(np.abs(value), initial=0.0)) / self._scale()
-        floor = 1e-30 if self.digital else 1e-9
+        # parts that cancel leave the rounding of the parts, which a value of 0 does not show
+        floor = ROUNDED * max(size, 1.0) if self.digits else 1e-9 * (size + 1e-300)
         gap = abs(derived - measured)
-        return bool(gap <= relative * max(abs(derived), abs(measured)) + floor * (size + 1e-300))
+        return bool(gap <= relative * max(abs(derived), abs(measured)) + floor + 10 * spread)
 
     def _without_own(self) -> list[Any]:
         """The slope by the formula's own rules."""
@@ -151,23 +166,20 @@ class _Test:
         return total
 
     def _scale(self) -> float:
-        value = np.abs(as_float(self.evaluation.value(self.source)))
-        return float(np.max(value, initial=0.0)) or 1.0
+        return _size(self.evaluation.value(self.source))
 
     def _step(self) -> Any:
-        if self.digital:
-            return WORKING.mpf(10) ** -13 * self._scale()
+        if self.digits:
+            return step_of(DIGITS) * self._scale()
         return 6e-6 * self._scale()
 
     def _shift(self) -> Any:
-        return (WORKING.mpf(10) ** -12 if self.digital else 1e-4) * self._scale()
+        return (context(self.digits).mpf(10) ** -12 if self.digits else 1e-4) * self._scale()
 
     def _slope(self, step: Any, shift: Any = 0) -> Any:
         """The slope of the formula along the tangent, everything else held."""
-        values = [self._moved(shift + k * step) for k in (-2, -1, 1, 2)]
-        if any(value is None for value in values):
-            return None
-        return (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * step)
+        below, above = (self._moved(shift + k * step) for k in (-1, 1))
+        return None if below is None or above is None else (above - below) / (2 * step)
 
     def _moved(self, step: Any) -> Any:
         graph, old = self.graph, self.evaluation
@@ -175,7 +187,8 @@ class _Test:
         for row in graph.formula(self.node).rows:
             if graph.ops[row] == "stop":
                 known[row] = old.value(row)
-        known[self.source] = known[self.source] + step * self.tangent
+        moved = old.algebra.apply("mul", (self.tangent, step), {})
+        known[self.source] = old.algebra.apply("add", (known[self.source], moved), {})
         value = Evaluation(graph, old.algebra, known, {}).value(self.node)
         total = _inner(value, self.weights)
         return None if _is_bad(total) else total

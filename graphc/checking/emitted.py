@@ -15,6 +15,7 @@ from ..structure import Structure
 from . import digits
 from .kept import kept
 from .neighbourhood import Neighbourhood
+from .rounding import Errors
 from .verdicts import WRONG, Row
 
 
@@ -79,7 +80,7 @@ def _interpreted(graph: Structure, hood: Neighbourhood, leaves: Sequence[int]) -
     """The same by the interpreter, for what cannot be compiled."""
     found: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
     for output in range(len(hood.base)):
-        adjoints = digits.derived(graph, hood, output, exact=False)
+        adjoints = digits.derived(graph, hood, output)
         for leaf in leaves:
             size = hood.point[leaf].size
             value = adjoints.get(leaf)
@@ -105,7 +106,8 @@ def _value_rows(
             limit = 1e3 * float(np.finfo(dtype).eps) * max(abs(here), abs(there), 1e-300)
             if np.isfinite(here) and np.isfinite(there) and abs(here - there) > limit:
                 exact = digits.value(hood, place)
-                if exact is not None and abs(here - exact) > 100 * abs(there - exact) + limit:
+                limit += float(Errors(hood, float(np.finfo(dtype).eps)).values[place])
+                if exact is not None and abs(here - exact) > limit:
                     told = "the emitted code computes another value than the graph"
                     name = graph.names[row]
                     rows.append(Row(name, (), here, exact, WRONG, told, name))

@@ -9,12 +9,11 @@ import numpy as np
 
 from . import digits, kinks
 from .neighbourhood import LARGEST_BATCH
-from .schemes import EPSILON, SHORT_STEP, STEP, three_point
-from .settling import FUZZ, Court, Spot
+from .schemes import SHORT_STEP, STEP, three_point
+from .settling import Court, Spot
 from .verdicts import CORRECT, Finding, Index, Row
 
 TOGETHER = 64  # doubtful elements whose neighbours are one evaluation
-FINE = 3e-7  # the relative error of a measurement that can tell a factor 1 + 1e-6 from 1
 METHODS = ("auto", "central", "ridders", "complex", "digits")
 AGREE = {
     "central": "central differences agree",
@@ -25,14 +24,14 @@ AGREE = {
 
 @dataclass(frozen=True)
 class Part:
-    """Some elements of a leaf, the derivatives by them, and what rounding may do to these."""
+    """Some elements of a leaf, and the derivatives by them."""
 
     leaf: int
     x: Any  # the whole leaf, flat
     places: Any
     scale: Any  # of each place
     claimed: Any  # (outputs, places)
-    noise: Any  # (outputs, places)
+    usual: Any  # (outputs, places): the largest derivative of the leaf, in units of each
 
 
 @dataclass
@@ -50,13 +49,12 @@ class Judge:
         scale = scales(x)
         with np.errstate(all="ignore"):
             moves = np.nan_to_num(np.abs(derived) * scale, posinf=0.0)
-            # an element that moves the output little is rounded like the one that moves it most
-            noise = moves.max(axis=1, keepdims=True) * (FUZZ * self.court.epsilon / scale)
+            usual = moves.max(axis=1, keepdims=True) / scale
         chunk = max(1, LARGEST_BATCH // (2 * x.size))
         rows: list[Row] = []
         for start in range(0, x.size, chunk):
             places = np.arange(start, min(start + chunk, x.size))
-            part = Part(leaf, x, places, scale[places], derived[:, places], noise[:, places])
+            part = Part(leaf, x, places, scale[places], derived[:, places], usual[:, places])
             rows.extend(self._rows(part))
         return rows
 
@@ -65,12 +63,12 @@ class Judge:
         x = self.court.hood.point[leaf].ravel()
         places = np.array([place])
         scale = scales(x)[places]
-        noise = FUZZ * self.court.epsilon * np.abs(derived[:, places])
-        return self._rows(Part(leaf, x, places, scale, derived[:, places], noise))[0]
+        usual = np.abs(derived[:, places])
+        return self._rows(Part(leaf, x, places, scale, derived[:, places], usual))[0]
 
     def _rows(self, part: Part) -> list[Row]:
         """The rows of some elements."""
-        measured, settled, told = self._quick(part)
+        measured, bounds, settled, told = self._quick(part)
         graph, shape = self.court.graph, self.court.hood.point[part.leaf].shape
         name = graph.names[part.leaf]
         axes = np.unravel_index(part.places, shape) if shape else ()
@@ -80,16 +78,17 @@ class Judge:
         for output, claims in enumerate(part.claimed.tolist()):
             of, good = self.names.get(output, ""), settled[output]
             found = [
-                Row(name, index, derived, value, CORRECT, told, of)
-                for index, derived, value in zip(
-                    indices, claims, measured[output].tolist(), strict=True
+                Row(name, index, derived, value, CORRECT, told, of, bound=bound)
+                for index, derived, value, bound in zip(
+                    *(indices, claims, measured[output].tolist(), bounds[output].tolist()),
+                    strict=True,
                 )
             ]
             doubtful = [
                 Spot(
                     *(part.leaf, int(part.places[k]), positions[k], output, claims[k]),
                     float(part.scale[k]),
-                    float(part.noise[output, k]),
+                    float(part.usual[output, k]),
                 )
                 for k in np.flatnonzero(~good).tolist()
             ]
@@ -97,6 +96,7 @@ class Judge:
                 found[k] = Row(
                     *(name, indices[k], claims[k], finding.measured, finding.verdict),
                     *(finding.evidence, of, finding.kink),
+                    bound=finding.bound,
                 )
             rows.extend(found)
         return rows
@@ -110,25 +110,27 @@ class Judge:
             found += [self.court.settle(*pair) for pair in zip(part, near, strict=True)]
         return found
 
-    def _quick(self, part: Part) -> tuple[Any, Any, str]:
-        """(measured, which of them are settled as correct, the evidence)."""
+    def _quick(self, part: Part) -> tuple[Any, Any, Any, str]:
+        """(measured, what would pass, which of them are settled as correct, the evidence)."""
         court, method = self.court, self.court.method
         finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
-        slack = court.tolerance * np.abs(part.claimed) + part.noise
+        slack = court.tolerance * np.abs(part.claimed)
         measured, settled = np.full(part.claimed.shape, np.nan), np.zeros(finite.shape, bool)
-        doubtful, told = finite & (method == "complex"), AGREE["central"]
+        doubtful, told, bounds = finite & (method == "complex"), AGREE["central"], slack
         if method in ("auto", "central"):
-            measured, settled, doubtful = self._central(part, finite, slack)
+            measured, error, settled, doubtful = self._central(part, finite, slack)
+            bounds = slack + 4 * error
         if method in ("auto", "complex") and doubtful.any() and court.hood.is_analytic(part.leaf):
             exact = self._complex(part)
             with np.errstate(all="ignore"):
-                more = doubtful & (np.abs(part.claimed - exact) <= slack)
+                more = doubtful & (slack > 0) & (np.abs(part.claimed - exact) <= slack)
             measured, settled = np.where(more, exact, measured), settled | more
+            bounds = np.where(more, slack, bounds)
             told = AGREE[method]
-        return measured, settled, told
+        return measured, bounds, settled, told
 
-    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any]:
-        """Slopes by three points, which of them settle the matter, and which are too coarse to.
+    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any, Any]:
+        """Slopes by three points, their errors, which of them settle the matter, which are coarse.
 
         Agreement is evidence: a slope that is off because the step is too wide agrees with no
         derivative. What does not agree, or has a kink within the reach of five points, gets a
@@ -149,16 +151,16 @@ class Judge:
         with np.errstate(all="ignore"):
             measured, error = three_point(values, step, base)
             gap = np.abs(part.claimed - measured)
-            # of a graph too large for 50 digits, small derivatives are held to the larger ones
-            least = 0.0 if court.cheap else 0.1 / (FUZZ * court.epsilon) * part.noise
-            coarse = (court.epsilon / EPSILON) ** 0.5
-            fine = error <= FINE * np.maximum(np.abs(part.claimed), least) * coarse
+            # of a graph too large for many digits, small derivatives are held to the larger ones
+            least = 0.0 if court.digital else 0.1 * part.usual
+            fine = 3 * error <= court.tolerance * np.maximum(np.abs(part.claimed), least)
+            if court.digital:  # a value that does not move may only be too coarse to
+                fine &= part.claimed != 0
             close = finite & (gap <= slack + 3 * error)
-            still = (values == base[..., None]).all(axis=2) & (part.claimed == 0)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
-        settled = (close & fine) | (finite & still)
+        settled = close & fine
         apart = ~kinks.within_reach(sample.branches, reach)[None, :]
-        return measured, settled & apart, close & apart & ~settled
+        return measured, error, settled & apart, close & apart & ~settled
 
     def _complex(self, part: Part) -> Any:
         """Slopes by a step in the imaginary direction: no difference, so no cancellation."""
@@ -178,13 +180,13 @@ class Judge:
         x = court.hood.point[leaf]
         scale = abs(float(x[position])) or 1.0
         place = int(np.ravel_multi_index(position, x.shape)) if position else 0
-        spot = Spot(leaf, place, position, output, row.derived, scale, 0.0)
-        found, _ = digits.slope(court.hood, leaf, position, output, digits.NEAR * scale)
-        true = float(row.measured if found is None else found)
+        spot = Spot(leaf, place, position, output, row.derived, scale)
+        found = digits.slope(court.hood, leaf, position, output, scale, lambda slope: abs(slope))
+        true = row.measured if found is None else found[0]
         steps = scale * 10.0 ** np.arange(-15, 0, 0.25)
         with np.errstate(all="ignore"):
             slopes = (court.along(spot, steps) - court.along(spot, -steps)) / (2 * steps)
-        errors = np.abs(slopes - true)
+            errors = np.abs(slopes - true)
         return [(float(h), float(e)) for h, e in zip(steps, errors, strict=True) if np.isfinite(e)]
 
 

@@ -61,11 +61,11 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
     found = np.zeros(len(reach), dtype=bool)
     for branch in branches:
         margin, here = branch.margin, branch.margin[-1]
-        farthest = np.maximum(margin.max(axis=0) - here, here - margin.min(axis=0))
-        if not branch.switch.competing:  # few elements come near: the rest needs no closer look
-            close = np.flatnonzero(~(farthest * reach.max(initial=0.0) < np.abs(here)))
-            margin, here, farthest = margin[:, close], here[close], farthest[close]
         with np.errstate(all="ignore"):
+            farthest = np.maximum(margin.max(axis=0) - here, here - margin.min(axis=0))
+            if not branch.switch.competing:  # few elements come near: the rest needs no closer look
+                close = np.flatnonzero(~(farthest * reach.max(initial=0.0) < np.abs(here)))
+                margin, here = margin[:, close], here[close]
             moved = np.abs(margin[:-1] - here)
             near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
         if branch.switch.competing:
@@ -90,5 +90,5 @@ def conventions(
         for row, side in zip(rows, choice, strict=True):
             if graph.ops[row] != "largest":
                 other.attributes[row] = {**graph.settings(row), "kink": side}
-        found.append(digits.derived(other, hood, output, exact=False))
+        found.append(digits.derived(other, hood, output))
     return found

@@ -1,4 +1,4 @@
-"""A graph around a point: its values at many neighbours, in floats, complex numbers or 50 digits.
+"""A graph around a point: its values at many neighbours, in floats, complex or many digits.
 
 This is the one place where the checker evaluates graphs.
 """
@@ -8,18 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
+import mpmath
 import numpy as np
 
-from ..arithmetic import Numbers
+from ..arithmetic import FLOAT_ARITHMETIC, Numbers
+from ..arrays import boxed, split_spec, unboxed
 from ..evaluation import Evaluation
-from ..exact import WORKING, Undefined, as_digits, as_float
+from ..exact import Undefined, as_digits, as_float
+from ..shapes import resolve
 from ..structure import Structure, ancestors
 from .batches import COUNT, Batch, Switch, Unbatched, batched
 from .kept import kept
 
+DIRECT = ("add", "sub", "mul", "div", "neg")
+MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
 LARGEST_BATCH = 1 << 21  # elements of the perturbed leaf that are held at once
 
 
@@ -45,21 +50,91 @@ class Sample:
     branches: tuple[Branch, ...]
 
 
+@cache
+def context(digits: int) -> Any:
+    """The arithmetic of so many digits."""
+    found = mpmath.MPContext()
+    found.dps = digits
+    return found
+
+
 class Digits(Numbers):
-    """Numbers of 50 digits: constants too, so that nothing on the way is a float."""
+    """Numbers of many digits: constants too, so that nothing on the way is a float."""
+
+    def __init__(self, sizes: Mapping[str, int], digits: int) -> None:
+        super().__init__(sizes)
+        self.context = context(digits)
 
     def constant(self, value: Any) -> Any:
-        return to_digits(super().constant(value))
+        return to_digits(super().constant(value), self.context.dps)
+
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        """Arithmetic on whole arrays where each element has a value; else one by one."""
+        if op == "pi":
+            return +self.context.pi
+        try:
+            if op in DIRECT and any(type(arg) is np.ndarray for arg in args):
+                return FLOAT_ARITHMETIC[op](*args)
+            if op == "power" and isinstance(settings["exponent"], int):
+                return args[0] ** settings["exponent"]
+            if op == "contract":
+                return self._contract(args, settings)
+        except (TypeError, ZeroDivisionError):  # an element has no value
+            pass
+        return super().apply(op, args, settings)
+
+    def _contract(self, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        """Products and sums of whole arrays, as whole numbers: several times as fast, and exact."""
+        operands, out = split_spec(settings["spec"])
+        found = [self._integers(arg) for arg in args]
+        parts = [part for part in found if part is not None]
+        twice = any(len(set(letters)) < len(letters) for letters in operands)
+        if twice or len(parts) < len(found):
+            return super().apply("contract", args, settings)
+        kept = "".join(dict.fromkeys(x for x in out if any(x in part for part in operands)))
+        summed = "".join(dict.fromkeys(x for part in operands for x in part if x not in kept))
+        product: Any = 1
+        exponent = 0
+        for (array, own), letters in zip(parts, operands, strict=True):
+            places = sorted(range(len(letters)), key=lambda k: (kept + summed).index(letters[k]))
+            index = [slice(None) if x in letters else None for x in kept + summed]
+            product = product * array.transpose(places)[tuple(index)]
+            exponent += own
+        if summed:
+            product = product.sum(axis=tuple(range(len(kept), len(kept) + len(summed))))
+        whole = boxed(product)
+        total = np.empty(whole.shape, dtype=object)
+        total.flat[:] = [+self.context.ldexp(part, exponent) for part in whole.flat]
+        if len(set(out)) < len(out):
+            spread = {**settings, "spec": f"{kept}->{out}"}
+            return super().apply("contract", (unboxed(total),), spread)
+        sizes = {x: resolve(size, self.sizes) for x, size in settings["sizes"]}
+        sizes.update(zip(kept, total.shape, strict=True))
+        narrow = total.reshape([sizes[x] if x in kept else 1 for x in out])
+        return unboxed(np.broadcast_to(narrow, [sizes[x] for x in out]))
+
+    def _integers(self, value: Any) -> tuple[Any, int] | None:
+        """(whole numbers, exponent of 2) of an array; None where sizes are too far apart."""
+        array = boxed(value)
+        numbers = [self.context.mpf(element)._mpf_ for element in array.flat]
+        pairs = [(-whole if sign else whole, exponent) for sign, whole, exponent, _ in numbers]
+        exponents = [exponent for whole, exponent in pairs if whole]
+        least = min(exponents, default=0)
+        if max(exponents, default=0) - least > MOST_BITS:
+            return None
+        whole = np.empty(array.shape, dtype=object)
+        whole.flat[:] = [int(part) << (exponent - least) if part else 0 for part, exponent in pairs]
+        return whole, least
 
 
-def to_digits(value: Any) -> Any:
-    """A number or array, its elements as 50-digit numbers."""
+def to_digits(value: Any, digits: int) -> Any:
+    """A number or array, its elements as numbers of many digits."""
     if isinstance(value, np.ndarray):
         result = np.empty(value.shape, dtype=object)
         for place in np.ndindex(value.shape):
-            result[place] = to_digits(value[place])
-        return result
-    return as_digits(value, WORKING)
+            result[place] = to_digits(value[place], digits)
+        return unboxed(result)
+    return as_digits(value, context(digits))
 
 
 class Neighbourhood:
@@ -77,6 +152,7 @@ class Neighbourhood:
         self.outputs = tuple(outputs)
         self.sizes = dict(sizes)
         self.evaluations = 0
+        self._exact: dict[int, dict[int, Any]] = {}
         self.emitted = False  # whether neighbours are evaluated by emitted code
         floats = {row: as_float(value) for row, value in point.items()}
         here = Evaluation(graph, Numbers(self.sizes), dict(floats), {})
@@ -90,12 +166,37 @@ class Neighbourhood:
                 self.point[row] = np.asarray(as_float(here.value(row)), float)
 
     @cached_property
-    def exact(self) -> dict[int, Any]:
-        """The leaves, and what stands behind a stop, in 50 digits."""
-        ops = self.graph.ops
-        known = {r: to_digits(v) for r, v in self.fixed.items() if ops[r] != "stop"}
-        evaluation = Evaluation(self.graph, Digits(self.sizes), known, {})
-        return {row: evaluation.value(row) for row in self.fixed}
+    def largest(self) -> float:
+        """The largest number on the way to the outputs: what is rounded, whatever is left of it."""
+        evaluation = Evaluation(self.graph, Numbers(self.sizes), dict(self.fixed), {})
+        with np.errstate(all="ignore"):
+            for row in self.outputs:
+                evaluation.value(row)
+            sizes = [np.abs(as_float(value)) for value in evaluation.values.values()]
+        finite = (float(np.max(size, initial=0.0, where=np.isfinite(size))) for size in sizes)
+        return max(finite, default=0.0)
+
+    def further(self, scale: float) -> int:
+        """The digits that it takes to see a step of this scale in the largest number."""
+        wide = math.log10(max(self.largest, 1e-300)) - math.log10(abs(scale))
+        return max(0, math.ceil(wide))
+
+    def rounded(self, digits: int) -> Any:
+        """What is lost of the largest number."""
+        return context(digits).mpf(10) ** -digits * self.largest
+
+    def algebra(self, digits: int) -> Digits:
+        """The algebra of numbers of many digits."""
+        return Digits(self.sizes, digits)
+
+    def exact(self, digits: int) -> dict[int, Any]:
+        """The leaves, and what stands behind a stop, in many digits."""
+        if digits not in self._exact:
+            ops = self.graph.ops
+            known = {r: to_digits(v, digits) for r, v in self.fixed.items() if ops[r] != "stop"}
+            evaluation = Evaluation(self.graph, self.algebra(digits), known, {})
+            self._exact[digits] = {row: evaluation.value(row) for row in self.fixed}
+        return self._exact[digits]
 
     def batch(self, leaf: int) -> Batch | None:
         """The batched copy for one leaf, made once per graph; None if there can be none."""
@@ -161,30 +262,23 @@ class Neighbourhood:
             found = [np.ravel(as_float(evaluation.value(row))) for row in self.outputs]
         return np.concatenate(found)
 
-    def digits(self, leaf: int, place: tuple[int, ...], steps: Sequence[Any]) -> list[Any]:
-        """The outputs to 50 digits with one element moved by each step; None: no value there."""
-        exact = self.exact
-        base, results = to_digits(self.point[leaf]), []
-        for step in steps:
-            self.evaluations += 1
-            if isinstance(base, np.ndarray) and base.shape:
-                moved = base.copy()
-                moved[place] = base[place] + step
-            else:
-                moved = to_digits(base[()] if isinstance(base, np.ndarray) else base) + step
-            evaluation = Evaluation(self.graph, Digits(self.sizes), {**exact, leaf: moved}, {})
-            found = [flat(evaluation.value(row)) for row in self.outputs]
-            joined = [element for part in found for element in part]
-            bad = any(type(element) is Undefined for element in joined)
-            results.append(None if bad else joined)
-        return results
+    def digital(self, offsets: Mapping[int, Any], digits: int) -> list[Any] | None:
+        """The outputs in many digits where rows are moved; None: one of them has no value there."""
+        self.evaluations += 1
+        known, algebra = dict(self.exact(digits)), self.algebra(digits)
+        for row, offset in offsets.items():
+            here = known[row] if row in known else to_digits(self.point[row], digits)
+            known[row] = algebra.apply("add", (here, offset), {})
+        evaluation = Evaluation(self.graph, algebra, known, {})
+        found = [element for row in self.outputs for element in flat(evaluation.value(row))]
+        return None if any(type(element) is Undefined for element in found) else found
 
     def shape(self, row: int) -> tuple[int, ...]:
         """The shape of a row at this point."""
         return tuple(int(self.sizes.get(str(size), size)) for size in self.graph.shape(row))
 
     def cost(self) -> int:
-        """A bound on the scalar operations of one evaluation in 50 digits."""
+        """A bound on the scalar operations of one evaluation in many digits."""
         graph, total = self.graph, 0
         known, key = kept(graph), ("cost", self.outputs, *self.sizes.items())
         if key in known:

@@ -16,9 +16,14 @@ from ..evaluation import Evaluation
 from ..exact import Undefined, as_float
 from ..functions import FUNCTIONS, REAL
 from ..request import Request
-from ..structure import Structure
+from ..structure import Structure, ancestors
+from .rounding import Rounding
+from .schemes import EPSILON
 
 TRIES = 200  # for each point wanted
+ROUNDINGS = 3  # with which each point is tried
+# The intervals of these records are for sampling alone: they have values outside.
+SAMPLED = ("tan", "atan2", "leaky_relu", "clip")
 UNKNOWN_SIZE = 3  # of an axis that has only a name
 
 
@@ -130,37 +135,49 @@ def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[int, Any]:
 def _ranges(graph: Structure, leaves: Sequence[int]) -> dict[int, tuple[float, float]]:
     """The domain of each leaf, as far as the functions applied to it directly say."""
     found = dict.fromkeys(leaves, REAL)
-    for row, low, high in _domains(graph):
-        if row in found:
-            old = found[row]
-            found[row] = (max(old[0], low), min(old[1], high))
+    for operand, _, (low, high) in _domains(graph):
+        if operand in found:
+            old = found[operand]
+            found[operand] = (max(old[0], low), min(old[1], high))
     return {row: pair if pair[0] < pair[1] else REAL for row, pair in found.items()}
 
 
-def _domains(graph: Structure) -> Iterator[tuple[int, float, float]]:
-    """(operand, low, high) of each operand of a function that is not defined everywhere."""
+def _domains(graph: Structure) -> Iterator[tuple[int, int, tuple[float, float]]]:
+    """(operand, row, interval) of each operand of a function that does not take every number."""
     for row, op in enumerate(graph.ops):
         if op not in FUNCTIONS or op in ("div", "ratio_or_0"):
-            continue  # a divisor may be negative: the record's interval is for sampling alone
-        if op == "power":
-            exponent = graph.settings(row)["exponent"]
-            if float(exponent).is_integer() and exponent >= 0:
-                continue
+            continue  # a divisor may be negative
+        if op == "power" and float(graph.settings(row)["exponent"]).is_integer():
+            continue
         for operand, (low, high) in zip(graph.operands[row], FUNCTIONS[op].domain, strict=False):
             if math.isfinite(low) or math.isfinite(high):
-                yield operand, low, high
+                yield operand, row, (low, high)
 
 
 def _is_inside(
     graph: Structure, outputs: Sequence[int], values: Mapping[int, Any], sizes: Mapping[str, int]
 ) -> bool:
-    """Whether everything the outputs need is finite there."""
-    with np.errstate(all="ignore"):
-        evaluation = Evaluation(graph, Numbers(sizes), dict(values), {})
-        for row in outputs:
-            evaluation.value(row)
-        return all(
-            bool(np.isfinite(as_float(value)).all())
-            for value in evaluation.values.values()
-            if not isinstance(value, (bool, np.bool_))
-        )
+    """Whether everything the outputs need is finite there, and inside the domain of its function.
+
+    However it is rounded: tanh(20) is 1.0 in floats, and asin has no slope there.
+    """
+    needed = set(ancestors(graph, outputs))
+    inside = [
+        (operand, *interval)
+        for operand, row, interval in _domains(graph)
+        if row in needed and graph.ops[row] not in SAMPLED
+    ]
+    generator = np.random.default_rng(0)
+    rounded = [Rounding(sizes, EPSILON, generator) for _ in range(ROUNDINGS)]
+    for algebra in (Numbers(sizes), *rounded):
+        evaluation = Evaluation(graph, algebra, dict(values), {})
+        with np.errstate(all="ignore"):
+            for row in outputs:
+                evaluation.value(row)
+            known = {row: as_float(value) for row, value in evaluation.values.items()}
+            if not all(bool(np.isfinite(value).all()) for value in known.values()):
+                return False
+            for operand, low, high in inside:
+                if not ((low < known[operand]) & (known[operand] < high)).all():
+                    return False
+    return True

@@ -1,7 +1,8 @@
 """Settling one derivative of a graph that quick differences left in doubt.
 
 From cheap to certain: kinks on the way, differences within their distance, extrapolation, and
-differences of the graph in 50 digits.
+differences of the graph in as many digits as it takes. What rounding may do to a derivative is
+forgiven, and told.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import numpy as np
 from ..arithmetic import Numbers
 from ..derive import upstream
 from ..evaluation import Evaluation
-from ..exact import WORKING, as_float
+from ..exact import as_float
 from ..formula import formula_text
 from ..structure import Structure
 from . import digits, kinks
-from .neighbourhood import Neighbourhood
+from .neighbourhood import Neighbourhood, context
+from .rounding import Errors
 from .schemes import EPSILON, STENCIL, STEP, five_point, noise_level, one_sided, ridders
 from .verdicts import AT_KINK, CORRECT, ILL, NEAR_KINK, NOISE, NOT_FINITE, WRONG, Finding
 
-CHEAP, AFFORDABLE = 2_000, 20_000  # operations of an evaluation in 50 digits: first, last resort
+AFFORDABLE = 100_000  # operations of an evaluation in many digits
+MOST_DIGITAL = 4_000_000  # operations on differences of single elements, all together
+SIDED = 100  # digits of one-sided slopes
 BORDER = 1e-12  # an error that is forgiven where a slope has only one side
-CLEAR = 1e-4  # a relative error that no rounding of an ordinary graph explains
 FUZZ = 64  # roundings within which a point counts as on a kink
 
 
@@ -40,7 +43,7 @@ class Spot:
     output: int
     derived: float
     scale: float  # the size of the element, or what is usual for its leaf
-    noise: float  # what rounding may do to the derivative
+    usual: float = 0.0  # the largest derivative by an element of the leaf, in units of this one
 
 
 @dataclass
@@ -51,7 +54,8 @@ class Court:
     hood: Neighbourhood
     epsilon: float = EPSILON  # the rounding of the code under test
     method: str = "auto"
-    _derived: dict[tuple[int, bool], dict[int, Any]] = field(default_factory=dict)
+    _gradients: dict[int, digits.Gradient] = field(default_factory=dict)
+    _spent: int = 0  # operations on differences of single elements in many digits
 
     @property
     def base(self) -> Any:
@@ -67,14 +71,19 @@ class Court:
         return self.hood.cost()
 
     @property
-    def cheap(self) -> bool:
-        """Whether 50 digits come before extrapolation."""
-        return self.method == "digits" or (self.method == "auto" and self.cost <= CHEAP)
+    def digital(self) -> bool:
+        """Whether many digits come before extrapolation in floats."""
+        return self.method == "digits" or (self.method == "auto" and self.cost <= AFFORDABLE)
 
-    @property
-    def affordable(self) -> bool:
-        """Whether 50 digits are a last resort."""
-        return self.cheap or (self.method == "auto" and self.cost <= AFFORDABLE)
+    @cached_property
+    def errors(self) -> Errors:
+        """What rounding may do to values and derivatives."""
+        return Errors(self.hood, self.epsilon)
+
+    def rounding(self, spot: Spot) -> float:
+        """What rounding may do to one derivative."""
+        found = float(self.errors.derivatives[spot.leaf][spot.output, spot.place])
+        return found if np.isfinite(found) else np.inf
 
     def settle(self, spot: Spot, near: list[kinks.Crossing]) -> Finding:
         """The verdict on one derivative, with the kinks nearby."""
@@ -86,7 +95,7 @@ class Court:
         if on:
             return self._at_kink(spot, on)
         if not np.isfinite(spot.derived):
-            known = self._reference(spot, None, self.cheap)
+            known = self._reference(spot, None, self.digital)
             measured = np.nan if known is None else known[0]
             return Finding(measured, NOT_FINITE, f"the derivative is {spot.derived}")
         found = self._measured(spot, abs(near[0].distance) if near else None)
@@ -98,7 +107,7 @@ class Court:
             f"within the stencil; {found.evidence}"
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict
-        return Finding(found.measured, verdict, told, self.graph.names[kink.node])
+        return Finding(found.measured, verdict, told, self.graph.names[kink.node], found.bound)
 
     def _first_bad(self) -> str:
         """The first node that has no finite value, in words."""
@@ -138,31 +147,19 @@ class Court:
         return self.hood.sample(spot.leaf, self._moved(spot, steps)).values[:, spot.output]
 
     def _measured(self, spot: Spot, distance: float | None) -> Finding:
-        """50 digits where they are cheap, or where floats leave a doubt."""
-        found = Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
-        for exact in (True, False) if self.cheap else (False, True):
-            if exact and not self.affordable:
-                continue
+        """Many digits where they can be afforded, else floats."""
+        for exact in (True, False) if self.digital else (False,):
             reference = self._reference(spot, distance, exact)
-            if reference is None:  # exp(1e300) has no 50 digits, but floats have 0 or infinity
-                continue
-            found = self._compared(spot, *reference)
-            gap = abs(spot.derived - found.measured)
-            far = gap > 1e3 * reference[1] and gap > CLEAR * abs(found.measured)
-            if exact or found.verdict == CORRECT or (found.verdict == WRONG and far):
-                break
-        return found
+            if reference is not None:  # exp(1e300) has no digits, but floats have 0 or infinity
+                return self._compared(spot, *reference)
+        return Finding(np.nan, NOT_FINITE, "no neighbour has a finite value to measure with")
 
     def _reference(
         self, spot: Spot, distance: float | None, exact: bool
     ) -> tuple[float, float, str] | None:
-        """(slope, error, how it was found), in 50 digits or in floats."""
+        """(slope, error, how it was found), in many digits or in floats."""
         if exact:
-            step = digits.NEAR * spot.scale
-            if distance is not None:
-                step = min(step, WORKING.mpf(distance) / 8)
-            found, error = digits.slope(self.hood, spot.leaf, spot.position, spot.output, step)
-            return None if found is None else (float(found), error, "differences in 50 digits")
+            return self._digital(spot, distance)
         base = float(self.base[spot.output])
         if distance is not None:
             step = distance / 4
@@ -173,50 +170,58 @@ class Court:
         best = ridders(lambda steps: self.along(spot, steps), 0.05 * spot.scale, noise)
         return None if best is None else (best.value, best.error, "Ridders' extrapolation")
 
+    def _digital(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
+        """The derivative that a difference confirms together with all others, else its own."""
+        output = spot.output
+        if output not in self._gradients:
+            rounding = {row: part[output] for row, part in self.errors.derivatives.items()}
+            self._gradients[output] = digits.Gradient(self.hood, output, rounding)
+        found = self._gradients[output].at(spot.leaf, spot.position)
+        if found is not None:
+            return *found, f"differences in {digits.PRECISIONS[0]} digits"
+        if self._spent > MOST_DIGITAL:
+            return None
+        self._spent += 4 * self.cost
+        allowed = 1e-2 * min(self.rounding(spot), 1e300)
+
+        def enough(slope: float) -> float:
+            return max(allowed, 1e-2 * self.tolerance * max(abs(slope), abs(spot.derived)))
+
+        single = digits.slope(
+            *(self.hood, spot.leaf, spot.position, output, spot.scale, enough),
+            np.inf if distance is None else distance,
+        )
+        if single is None:
+            return None
+        return single[0], single[1], f"differences in {single[2]} digits"
+
+    def _usual(self, spot: Spot) -> float:
+        """A derivative that would count here: of the leaf, or of a value of 1 at least."""
+        return max(spot.usual, max(abs(float(self.base[spot.output])), 1.0) / spot.scale)
+
     def _compared(self, spot: Spot, measured: float, error: float, how: str) -> Finding:
         """The verdict where the function is smooth."""
         gap = abs(spot.derived - measured)
-        slack = self.tolerance * max(abs(measured), abs(spot.derived)) + spot.noise
+        slack = self.tolerance * max(abs(measured), abs(spot.derived))
+        rounding = self.rounding(spot)
+        forgiven = rounding if rounding <= self.tolerance * self._usual(spot) else 0.0
+        bound = slack + 4 * error + forgiven
         if gap <= slack + 3 * error:
-            if 3 * error <= max(slack, 1e-4 * abs(measured), BORDER):
-                return Finding(measured, CORRECT, f"{how} agree")
+            if 3 * error <= max(slack, 1e-4 * abs(measured), rounding, BORDER):
+                return Finding(measured, CORRECT, f"{how} agree", bound=bound)
             return Finding(measured, NOISE, f"{how} are good to {error:.1e} only and cannot tell")
+        if gap <= slack + 3 * error + forgiven:
+            told = f"{how} agree to within {rounding:.1e}, which rounding explains"
+            return Finding(measured, CORRECT, told, bound=bound)
+        if gap <= slack + 3 * error + rounding:
+            told = (
+                f"the rules are right in {digits.PRECISIONS[0]} digits ({measured:.10g}), but "
+                f"floats cancel and lose {_lost(spot.derived, measured)} digits"
+            )
+            return Finding(measured, ILL, told)
         if error and gap <= 10 * error:
             return Finding(measured, NOISE, f"{how} are good to {error:.1e} only and cannot tell")
-        rounding = self._rounding(spot, measured) if error == 0.0 else None
-        return rounding or Finding(measured, WRONG, f"{how} give {measured:.10g}")
-
-    def _rounding(self, spot: Spot, measured: float) -> Finding | None:
-        """The verdict if the rules are right and only rounding is to blame, else None."""
-        exact, floats = (self._by_rules(spot, digital) for digital in (True, False))
-        if exact is None or abs(exact - measured) > 1e-9 * abs(measured):
-            return None
-        if floats is None or not np.isfinite(floats):
-            return None
-        gap = abs(spot.derived - measured)
-        if self.epsilon > EPSILON and abs(floats - measured) <= self.tolerance * abs(measured):
-            size = max(abs(measured), abs(spot.derived), abs(self.base[spot.output]))
-            if gap > FUZZ * self.epsilon * size:
-                return None
-            told = "right in float64; the rounding of this dtype hides it"
-            return Finding(measured, NOISE, told)
-        if gap > 100 * abs(floats - measured):
-            return None
-        told = (
-            f"the rules are right in 50 digits ({measured:.10g}), but floats cancel and lose "
-            f"{_lost(spot.derived, measured)} digits"
-        )
-        return Finding(measured, ILL, told)
-
-    def _by_rules(self, spot: Spot, exact: bool) -> float | None:
-        """The derivative by the graph's own rules."""
-        key = (spot.output, exact)
-        if key not in self._derived:
-            self._derived[key] = digits.derived(self.graph, self.hood, spot.output, exact)
-        if spot.leaf not in self._derived[key]:
-            return 0.0
-        found = digits.element(self._derived[key][spot.leaf], spot.position)
-        return None if found is None else float(found)
+        return Finding(measured, WRONG, f"{how} give {measured:.10g}")
 
     def _at_kink(self, spot: Spot, on: list[kinks.Crossing]) -> Finding:
         """The verdict on a kink: a slope between the one-sided slopes is one by convention."""
@@ -226,7 +231,9 @@ class Court:
             return Finding(np.nan, NOT_FINITE, f"on the kink of {on[0].told(self.graph)}", kink)
         left, right, error = slopes
         low, high, middle = min(left, right), max(left, right), left / 2 + right / 2
-        slack = self.tolerance * max(abs(low), abs(high)) + spot.noise + 3 * error
+        slack = self.tolerance * max(abs(low), abs(high)) + 3 * error
+        # roundings that cross the kink are not what is forgiven here
+        slack += min(self.rounding(spot), FUZZ * self.epsilon * self._usual(spot))
         sides = f"one-sided slopes {left:.6g} and {right:.6g}"
         told = f"on the kink of {on[0].told(self.graph)}; {sides}"
         if high - low <= slack and abs(derived - middle) <= 2 * slack:
@@ -234,7 +241,7 @@ class Court:
             if jump:
                 more = f"{told} agree, but the value jumps by {jump:.6g}"
                 return Finding(middle, AT_KINK, more, kink)
-            return Finding(middle, CORRECT, f"{told} agree", kink)
+            return Finding(middle, CORRECT, f"{told} agree", kink, 2 * slack)
         if low - slack <= derived <= high + slack:
             return Finding(middle, AT_KINK, told, kink)
         if len(on) > 1 and self._is_convention(spot, on, slack):
@@ -264,17 +271,18 @@ class Court:
 
     def _sides(self, spot: Spot) -> tuple[float, float, float] | None:
         """(left slope, right slope, error) at a kink."""
-        if not self.cheap:
+        if not self.digital or self._spent > MOST_DIGITAL:
             return self._float_sides(spot)
-        shift = 4 * FUZZ * self.epsilon * spot.scale
+        self._spent += 8 * self.cost
+        precision = SIDED + self.hood.further(spot.scale)
+        shift = context(precision).mpf(4 * FUZZ * self.epsilon) * spot.scale  # not 0 at 5e-324
         sides, size = [], 0.0
         for side in (-shift, shift):
             near, far = (
-                digits.slope(
+                digits.difference(
                     *(self.hood, spot.leaf, spot.position, spot.output),
-                    WORKING.mpf(shift) / 1000,
-                    times * side,
-                )[0]
+                    *(shift * digits.step_of(SIDED), precision, times * side),
+                )
                 for times in (1, 2)
             )
             if near is None or far is None:

@@ -1,0 +1,129 @@
+"""What rounding does to a graph in floats: the same sweep, every result rounded at random.
+
+A derivative that is 0 because its parts cancel has an error of the size of the parts, not of its
+own. How large, the graph itself tells: it is computed a few times, each operation's result moved
+by a random rounding, and the spread of the derivatives is what rounding does to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arithmetic import Numbers
+from ..derive import into, upstream
+from ..errors import GraphcError
+from ..evaluation import Evaluation
+from ..exact import Masked, as_float
+from ..paths import sweep
+from ..structure import Structure
+from .neighbourhood import Neighbourhood
+from .schemes import EPSILON
+
+SAMPLES = 6
+SAFETY = 8.0  # other code rounds elsewhere, and a few samples do not show the worst case
+# Nothing is rounded where a value is only chosen, moved or negated.
+UNROUNDED = {
+    *("identity", "stop", "neg", "abs", "sign", "heaviside", "maximum", "minimum", "where"),
+    *("taken", "untaken", "gather", "reshape", "largest", "winner", "size", "relu"),
+}
+
+
+class Rounding(Numbers):
+    """Floats whose every result is off by a random rounding."""
+
+    def __init__(self, sizes: Mapping[str, int], epsilon: float, generator: Any) -> None:
+        super().__init__(sizes)
+        self.epsilon, self.generator = epsilon, generator
+        kind = np.float64 if epsilon <= EPSILON else np.float32
+        self.least = 2 * float(np.finfo(kind).smallest_subnormal)  # below, nothing is resolved
+
+    def constant(self, value: Any) -> Any:
+        number = as_float(super().constant(value))
+        return np.where(number == np.round(number), number, self._moved(number, number))[()]
+
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        found = super().apply(op, args, settings)
+        if op in UNROUNDED or any(type(arg) is Masked for arg in args):
+            return found
+        size = found
+        if op == "contract":  # a sum is rounded like its parts, not like their total
+            size = super().apply(op, [np.abs(as_float(arg)) for arg in args], settings)
+        return self._moved(found, size)
+
+    def _sum(self, array: Any, axes: tuple[int, ...], keep: bool) -> Any:
+        found = super()._sum(array, axes, keep)
+        return self._moved(found, super()._sum(np.abs(array), axes, keep))
+
+    def _moved(self, value: Any, size: Any) -> Any:
+        if not isinstance(value, (np.ndarray, np.floating)) or value.dtype != float:
+            return value
+        share = self.generator.uniform(-1, 1, value.shape)
+        moved = value + share * (self.epsilon * np.abs(size) + self.least)
+        return np.where(value == 0, np.where(size == 0, value, moved), moved)[()]
+
+
+class Errors:
+    """What rounding may do to the outputs, and to their derivatives by what can be moved."""
+
+    def __init__(self, hood: Neighbourhood, epsilon: float) -> None:
+        generator = np.random.default_rng(0)
+        plain = [*_sweeps(hood, Numbers(hood.sizes))]
+        spread = [np.zeros(np.shape(part)) for part in plain]
+        with np.errstate(all="ignore"):
+            for _ in range(SAMPLES):
+                samples = _sweeps(hood, Rounding(hood.sizes, epsilon, generator))
+                for own, here, there in zip(spread, plain, samples, strict=True):
+                    np.maximum(own, np.abs(there - here), out=own)
+        self.values, *rest = (SAFETY * part for part in spread)
+        self.derivatives = dict(zip(hood.point, rest, strict=True))
+
+
+def _sweeps(hood: Neighbourhood, algebra: Numbers) -> list[Any]:
+    """The outputs, flat, and for each thing that can be moved (output elements, its elements)."""
+    graph = _plain(hood.graph)
+    leaves = {row: v for row, v in hood.fixed.items() if graph.ops[row] != "stop"}
+    evaluation = Evaluation(graph, algebra, leaves, {})
+    values, blocks = [], []
+    with np.errstate(all="ignore"):
+        for row in hood.outputs:
+            values.append(np.ravel(as_float(evaluation.value(row))))
+            blocks.append(_block(hood, graph, evaluation, row))
+    parts = [np.concatenate([block[row] for block in blocks]) for row in hood.point]
+    return [np.concatenate(values), *parts]
+
+
+def _plain(graph: Structure) -> Structure:
+    """The graph without the derivatives that somebody wrote."""
+    if not graph.partials:
+        return graph
+    other = graph.duplicate()
+    other.partials = {}
+    return other
+
+
+def _block(
+    hood: Neighbourhood, graph: Structure, evaluation: Evaluation, output: int
+) -> dict[int, Any]:
+    """{row: (elements of an output, elements of the row)} by one sweep for all of them."""
+    shape = hood.shape(output)
+    size = int(np.prod(shape, dtype=int))
+    evaluation.lead = graph.shape(output) if size != 1 else ()
+    evaluation._pulled = None
+    seed = np.eye(size).reshape(shape * 2) if size != 1 else np.ones(shape)[()]
+    order = sorted(upstream(graph, [output]), reverse=True)
+    try:
+        found = sweep(
+            order, lambda node: into(graph, node), {output: seed}, evaluation.pull, evaluation.add
+        )
+    except GraphcError:  # a node with kink='error' sits on its kink
+        found = {}
+    block = {}
+    for row, point in hood.point.items():
+        part: Any = found.get(row, 0.0)
+        part = as_float(part.values if type(part) is Masked else part)
+        full = (*(shape if size != 1 else ()), *point.shape)
+        block[row] = np.broadcast_to(part, full).reshape(size, point.size)
+    return block
