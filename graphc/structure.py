@@ -159,6 +159,13 @@ class Structure:
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
                 op, operands, settings = "power", operands[:1], {"exponent": exponent}
+        if op == "contract" and not settings["spec"].strip(",->"):  # of scalars: their product
+            *others, last = operands
+            if not others:
+                return self.operation("identity", operands, {})
+            while len(others) > 1:
+                others[:2] = [self.operation("mul", tuple(others[:2]), {})]
+            op, operands, settings = "mul", (others[0], last), {}
         shape = self.shape_after(op, operands, settings) if self.shapes or op in OPERATIONS else ()
         row = self.append(op, operands, **settings)
         if shape:

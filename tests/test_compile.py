@@ -300,6 +300,12 @@ def test_both_styles_agree(want: str):
 HOSTILE = [
     "x0",
     "_tmp",
+    "_",
+    "__",
+    "__x",
+    "v__x",
+    "__name__",
+    "__import__",
     "np",
     "out",
     "h_bar",
@@ -461,6 +467,33 @@ def test_every_hostile_name_in_every_role(style: str, role: str):
         )
         results.add((float(value), float(slopes[wrt])))
     assert len(results) == 1
+
+
+@every_style
+@pytest.mark.parametrize("name", ["self", "_", "__x", "args", "named"])
+def test_an_argument_of_any_name_is_given_by_name(name, style):
+    graph = gc.parse(f"input {name} y\nL = {name}**2*y")
+    f = graph.compile("L", [name, "y"], style=style)
+    assert f(**{name: 3.0, "y": 2.0}) == f(3.0, 2.0) == (18, {name: 12, "y": 9})
+    load(f.source, "check")()
+
+
+EMPTY = {  # formulas with an empty slice, and what they are at x = [1, 2, 3]
+    "sum(x[2:1])": (0, [0, 0, 0]),
+    "sum(x[2:1]**2) + sum(x)": (6, [1, 1, 1]),
+    "prod(x[3:])": (1, [0, 0, 0]),
+    "sum(concat([x, x[1:1]])**2)": (14, [2, 4, 6]),
+    "sum(outer(x[2:1], x))": (0, [0, 0, 0]),
+    "norm(x[2:1])": (0, [0, 0, 0]),
+}
+
+
+@every_style
+@pytest.mark.parametrize("formula", EMPTY)
+def test_empty_slices(formula, style):
+    graph, (value, slope) = gc.parse(f"input x[3]\nL = {formula}"), EMPTY[formula]
+    found = graph.compile("L", "x", style=style)(x=[1.0, 2.0, 3.0])
+    assert same(found, (np.float64(value), {"x": np.array(slope, dtype=float)}))
 
 
 # The contract of calls.

@@ -926,3 +926,19 @@ def test_a_matrix_of_second_derivatives_by_an_empty_array_too():
     graph = gc.parse("input x[2]\ninput y[0,3]\nL = sum(x**2) + sum(y)")
     at = {"x": np.array([1.0, 2.0]), "y": np.zeros((0, 3))}
     assert np.array_equal(graph.hessian("L", ["x", "y"], at).astype(float), 2 * np.eye(2))
+
+
+@pytest.mark.parametrize("formula", ["dot(x, y)", "outer(x, y)", "einsum(',->', x, y)", "(x*y).T"])
+def test_products_of_scalars_are_products(formula):
+    for more in ("", " v[2]"):
+        g = gc.parse(f"input x y{more}\nL = {formula}")
+        assert g.to_text().splitlines()[1].removeprefix("L = ") == "x*y"
+        assert str(g.derivative("L", "x")) == "y"
+        at = {"x": 2.0, "y": 3.0} | ({"v": np.ones(2)} if more else {})
+        assert g.reverse("L", at)["x"] == 3
+        assert g.compile("L", ["x", "y"])(**at) == (6, {"x": 3, "y": 2})
+
+
+def test_three_scalars_and_the_transpose_of_one():
+    g = gc.parse("input x y z\nL = einsum(',,->', x, y, z) + x.T")
+    assert g.compile("L", ["x", "y", "z"])(x=2.0, y=3.0, z=4.0) == (26, {"x": 13, "y": 8, "z": 6})

@@ -65,7 +65,7 @@ class Compiled:
         """Writes the standalone module."""
         Path(path).write_text(self.source, encoding="utf-8")
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The result, as `want` says; arguments by position (inputs, then params) or by name."""
         given: Sequence[Any] = list(args)
         if len(given) == 1 and isinstance(given[0], Mapping):

@@ -21,7 +21,7 @@ class Naming:
         self.identifiers: dict[str, str] = {}
         self._last: dict[str, int] = {}  # the number that a stem had last
         for name in users:
-            found = name
+            found = _allowed(name)
             while found in forbidden or (found != name and found in self._taken):
                 found += "_"
             self._taken.add(found)
@@ -35,6 +35,7 @@ class Naming:
 
     def fresh(self, stem: str) -> str:
         """An identifier that nobody has: the stem, or stem_2, stem_3, ..."""
+        stem = _allowed(stem)
         name, number = stem, 2
         while name in self._taken or hasattr(builtins, name):
             name, number = f"{stem}_{number}", number + 1
@@ -49,3 +50,8 @@ class Naming:
         self._last[stem] = number
         self._taken.add(f"{stem}{number}")
         return f"{stem}{number}"
+
+
+def _allowed(name: str) -> str:
+    """The name; one with two leading underscores, which belong to Python, with a letter before."""
+    return f"v{name}" if name.startswith("__") else name
