@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +25,10 @@ TRIES = 400
 class _Draft:
     """A model under construction, with the values of its steps."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, words: Sequence[str], largest_rank: int) -> None:
         self.rng = rng
+        self.words = [WORDS[name] for name in words]
+        self.largest_rank = largest_rank
         self.leaves: list[Leaf] = []
         self.steps: list[Step] = []
         self.values: dict[str, np.ndarray] = {}
@@ -38,6 +41,7 @@ class _Draft:
             pool.append(0)
         for name in "xyABCw"[: rng.randint(2, 5)]:
             rank = rng.choice([0, 1, 1, 1, 2, 2, 2, 2, 3]) if rng.random() < 0.97 else 4
+            rank = min(rank, self.largest_rank)
             shape: list[int | str] = [rng.choice(pool) for _ in range(rank)]
             if rank == 2 and rng.random() < 0.4:
                 shape[1] = shape[0]  # square, so that transposes go unnoticed by shapes
@@ -62,10 +66,9 @@ class _Draft:
 
     def add(self, named: bool) -> bool:
         """One more step that fits; False if none was found."""
-        words = list(WORDS.values())
-        weights = [word.weight for word in words]
+        weights = [word.weight for word in self.words]
         for _ in range(TRIES):
-            word = self.rng.choices(words, weights)[0]
+            word = self.rng.choices(self.words, weights)[0]
             operands = tuple(self.pick() for _ in range(word.operands))
             name = f"h{len(self.steps) + 1}"
             step = self.drawn(name, word.name, operands, named or not operands)
@@ -142,11 +145,16 @@ class _Draft:
         return Model(tuple(self.leaves), tuple(self.steps), "L", node, tuple(dict.fromkeys(wrt)))
 
 
-def tensor_model(seed: int) -> Model:
-    """A random graph with tensors at a point where everything is finite."""
-    rng = random.Random(f"tensors {seed}")
+ARITHMETIC = "negative add sub mul div scaled shifted divided power raised based"
+CHOICES = "maximum minimum where clip atan2 logaddexp identity"
+SCALARS = [*SMOOTH, *KINKED, *ARITHMETIC.split(), *CHOICES.split()]
+
+
+def smooth_model(seed: int, words: Sequence[str] = tuple(WORDS), largest_rank: int = 4) -> Model:
+    """A random graph at a point where everything is finite."""
+    rng = random.Random(f"{len(words)} words {seed}")
     while True:
-        draft = _Draft(rng)
+        draft = _Draft(rng, words, largest_rank)
         draft.declare_leaves()
         for _ in range(rng.randint(3, 10)):
             if not draft.add(named=rng.random() < 0.6):
@@ -156,12 +164,9 @@ def tensor_model(seed: int) -> Model:
 
 
 POINTS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 0.25, math.inf, -math.inf, math.nan)
-ARITHMETIC = "negative add sub mul div scaled shifted divided power raised based"
-CHOICES = "maximum minimum where clip atan2 logaddexp identity"
-SCALARS = [*SMOOTH, *KINKED, *ARITHMETIC.split(), *CHOICES.split()]
 
 
-def scalar_model(seed: int) -> Model:
+def edge_model(seed: int) -> Model:
     """A random graph of scalars at a point where functions end, jump or bend."""
     rng = random.Random(f"scalars {seed}")
     leaves = [
@@ -187,5 +192,9 @@ def scalar_model(seed: int) -> Model:
 
 
 def model_of(seed: int) -> Model:
-    """The model that belongs to a seed: three with tensors for one of scalars at an edge."""
-    return scalar_model(seed) if seed % 4 == 3 else tensor_model(seed)
+    """The model that belongs to a seed: most have tensors, some are scalars, some at an edge."""
+    if seed % 8 == 3:
+        return edge_model(seed)
+    if seed % 8 == 7:
+        return smooth_model(seed, SCALARS, largest_rank=0)
+    return smooth_model(seed)

@@ -110,7 +110,7 @@ def differences(
         on_kink = any(issubclass(w.category, KinkWarning) for w in told)
         record.kinks += on_kink
         for law in LAWS.values():
-            if case.edge or not is_taken(law.name, law.share):
+            if (case.edge and not law.edge) or not is_taken(law.name, law.share):
                 continue
             try:
                 broken = law.broken(case, random.Random(f"{law.name} {seed}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -25,14 +26,15 @@ class Law:
     name: str
     broken: Callable[[Case, random.Random], str | None]  # how it was broken, or None
     share: float
+    edge: bool = False  # whether it holds at edge points, too
 
 
 LAWS: dict[str, Law] = {}
 
 
-def law(name: str, share: float) -> Callable[[Any], Any]:
+def law(name: str, share: float, edge: bool = False) -> Callable[[Any], Any]:
     def register(broken: Any) -> Any:
-        LAWS[name] = Law(name, broken, share)
+        LAWS[name] = Law(name, broken, share, edge)
         return broken
 
     return register
@@ -238,4 +240,37 @@ def seeds_of_second_derivatives(case: Case, rng: random.Random) -> str | None:
     product = graph.compile(seeds, [name], want="hvp")(case.at, **{f"{name}_dot": v})[name]
     if _difference(np.tensordot(whole, v, axes=np.ndim(v)), product) > 1e-8:
         return f"hvp of {seeds} by {name} is not the Hessian times the direction"
+    return None
+
+
+@law("points", share=0.5, edge=True)
+def points(case: Case, rng: random.Random) -> str | None:
+    """A graph of scalars is a map over points: what it gives for one it gives for many."""
+    if not case.edge and any(case.shapes.values()):
+        return None
+    f = case.graph.compile(case.loss, list(case.leaves), want="value_and_grad")
+    others = [0.0, -0.0, 1.0, -2.0, 0.5, math.inf, math.nan, 3.0]
+    table = [
+        {
+            name: float(value) if place == 0 else rng.choice(others)
+            for name, value in case.at.items()
+        }
+        for place in range(7)
+    ]
+    together = f({name: np.array([point[name] for point in table]) for name in case.at})
+    for place, point in enumerate(table):
+        value, slopes = f(point)
+        pairs = [(value, together[0]), *((slopes[n], together[1][n]) for n in slopes)]
+        for alone, among in pairs:
+            if not np.allclose(alone, among[place], rtol=1e-9, atol=1e-12, equal_nan=True):
+                return f"at {point} alone {alone!r}, among other points {among[place]!r}"
+    total = case.graph.compile(case.loss, list(case.leaves), reduce="sum")
+    finite = [p for p in table if np.all(np.isfinite([f(p)[0], *f(p)[1].values()]))]
+    if finite:
+        stacked = {name: np.array([point[name] for point in finite]) for name in case.at}
+        value, slopes = total(stacked)
+        for name in slopes:
+            parts = [float(f(point)[1][name]) for point in finite]
+            if abs(slopes[name] - sum(parts)) > 1e-9 * (1 + sum(map(abs, parts))):
+                return f"reduce='sum' by {name} gives {slopes[name]!r} for parts {parts}"
     return None

@@ -112,6 +112,30 @@ def interpreter_forward(case: Case, rng: random.Random) -> Answers:
     }
 
 
+@route("all pairs", share=0.3)
+def all_pairs(case: Case, rng: random.Random) -> Answers:
+    found = case.graph.all_pairs(case.at)
+    shapes = case.shapes
+    keys = {(name, case.loss) for name in case.wrt} | {(n, case.node) for n in case.leaves}
+    return {
+        slope_key(target, source): found.get(
+            (source, target),
+            np.zeros((*(shapes[target] if target != case.loss else ()), *shapes[source])),
+        )
+        for source, target in keys
+    }
+
+
+@route("path by path", share=0.3)
+def path_by_path(case: Case, rng: random.Random) -> Answers:
+    if any(case.shapes.values()):
+        return {}  # a sum over paths is of scalars
+    return {
+        slope_key(case.loss, name): case.graph.pathwise(case.loss, name, case.at).value
+        for name in case.wrt
+    }
+
+
 # Compiled functions.
 
 
@@ -383,7 +407,10 @@ def printed_second(case: Case, rng: random.Random) -> Answers:
 
 
 def _read(formula: Any, known: dict[str, Any], shape: tuple[int, ...]) -> Any:
-    if isinstance(formula, sympy.Matrix):
-        formula = formula[0, 0]
+    if isinstance(formula, (list, sympy.MatrixBase)):
+        formula = sympy.Matrix(formula)[0, 0]
+    if isinstance(formula, sympy.Basic):  # in the user's plain symbols
+        here = {sympy.Symbol(n): sympy.Float(float(v), DIGITS) for n, v in known.items()}
+        return float(formula.subs(here))
     value = np.asarray(evaluate(str(formula), known), dtype=float)
     return np.broadcast_to(value, shape) if value.ndim <= len(shape) else value
