@@ -3,17 +3,16 @@
 import importlib.util
 import os
 import re
-import resource
 import stat
 import subprocess
 import sys
-import time
 import unicodedata
 from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from effort import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,16 +47,10 @@ def tree(svg):
     return ElementTree.fromstring(svg)
 
 
-def seconds(run):
-    """The processor time of a call, its child processes included."""
-
-    def used():
-        children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return time.process_time() + children.ru_utime + children.ru_stime
-
-    start = used()
-    run()
-    return used() - start
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """A notebook's patience with Graphviz is a matter of the machine, not of these tests."""
+    monkeypatch.setattr("graphc.draw.drawing.NOTEBOOK_SECONDS", 3600.0)
 
 
 # What is drawn.
@@ -248,9 +241,9 @@ def test_tensors_without_a_seed_and_batches_of_points():
 def test_long_products_are_derived_in_time():
     names = [f"x{number}" for number in range(1, 200)]
     graph = gc.parse(f"input x[1..199]\ny = {'*'.join(names)}\n")
-    assert min(seconds(lambda: planned(graph)) for _ in range(3)) < 5
+    assert calls(lambda: planned(graph)) < 30_000_000
     largest = gc.parse("input x[1..6]\no = maximum(x[1..6])\n")
-    assert min(seconds(lambda: planned(largest)) for _ in range(3)) < 2
+    assert calls(lambda: planned(largest)) < 100_000
     huge = gc.parse("input a b c d\no = (a + b + c + d)**9\nf = exp(o)*o\n")
     assert planned(huge).known.adjoint
 
@@ -262,7 +255,7 @@ def test_tangled_graphs_are_folded():
         names.append(f"n{number}")
     graph = gc.parse("\n".join(lines))
     assert planned(graph).outline.folded
-    assert seconds(lambda: picture(graph)) < 5
+    assert calls(lambda: picture(graph)) < 200_000
 
 
 def test_long_formulas_end_in_an_ellipsis_and_go_on_in_the_title():
@@ -669,7 +662,7 @@ def test_the_text_does_not_depend_on_the_hash_seed(fig27):
 
 def test_a_large_graph_is_a_summary_in_time(making, tmp_path):
     graph = making.large()
-    assert min(seconds(lambda: graph.draw(tmp_path / "a.svg")) for _ in range(3)) < 5
+    assert calls(lambda: graph.draw(tmp_path / "a.svg")) < 1_000_000
     plan = planned(graph)
     assert plan.outline.folded and len(plan.outline.boxes) < 20
     assert sum(len(box.rows) for box in plan.outline.boxes) == len(graph) == 2010
@@ -684,7 +677,7 @@ def test_a_long_chain_is_one_block():
     value = graph.input("x")
     for number in range(100_000):
         value = graph.node(f"n{number}", gc.sin(value))
-    assert seconds(lambda: graph._repr_mimebundle_()) < 8
+    assert calls(lambda: graph._repr_mimebundle_()) < 30_000_000
     outline = planned(graph).outline
     assert list(outline.clusters.values()) == ["repeated 100000 times"]
     assert len(outline.boxes) == 2

@@ -4,7 +4,6 @@ import html.parser
 import re
 import shutil
 import subprocess
-import time
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import solution_latex
+from effort import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
@@ -272,9 +272,8 @@ def test_a_branch_not_taken():
 def test_a_long_chain_is_cut_and_says_so():
     lines = ["input x0", *(f"x{i} = x{i - 1}*1.5" for i in range(1, 5001))]
     graph = gc.parse("\n".join(lines))
-    start = time.process_time()
+    assert calls(lambda: graph.explain("x5000", at={"x0": 1.0}).text) < 5_000_000
     text = graph.explain("x5000", at={"x0": 1.0}).text
-    assert time.process_time() - start < 20
     assert len(text) < 60_000
     assert "4900 of 5000 nodes are left out" in text
     symbolic = graph.explain("x5000").text
@@ -414,7 +413,6 @@ def compiled(tex, folder):
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", file.name],
         cwd=folder,
         capture_output=True,
-        timeout=120,
     )
     log = done.stdout.decode(errors="replace")
     assert done.returncode == 0, log[-2000:]

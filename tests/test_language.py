@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 import sympy
+from effort import calls
 
 import graphc as gc
 
@@ -408,15 +408,11 @@ def test_text_round_trip_of_the_examples(path):
 
 
 def test_reading_grows_linearly():
-    def seconds(size: int) -> float:
+    def effort(size: int) -> int:
         text = "input x\nh0 = x\n" + "".join(f"h{i} = sin(h{i - 1}) + x\n" for i in range(1, size))
-        start = time.process_time()
-        gc.parse(text)
-        return time.process_time() - start
+        return calls(lambda: gc.parse(text))
 
-    seconds(100)
-    short = min(seconds(500) for _ in range(3))
-    assert min(seconds(5_000) for _ in range(3)) / short < 25  # quadratic would be 100
+    assert effort(5_000) < 12 * effort(500)
 
 
 def test_a_graph_is_extended_by_text():

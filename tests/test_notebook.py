@@ -25,7 +25,7 @@ def outputs():
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client = nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3")
     client.execute()  # an error in a cell is raised
     return [output for cell in notebook.cells for output in cell.get("outputs", [])]
 

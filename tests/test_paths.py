@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections import Counter
 from fractions import Fraction
@@ -11,6 +10,7 @@ from itertools import pairwise
 import networkx
 import pytest
 import sympy
+from effort import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Case, graphs, multigraphs
@@ -106,9 +106,8 @@ def test_top_paths_of_computed_graphs(case: Case, k: int):
 
 def test_top_paths_on_the_ladder_of_60(ladder):
     g = ladder(60)
-    start = time.process_time()
+    assert calls(lambda: g.top_paths("o", "x", {"x": 1}, k=10)) < 1_000_000
     top = g.top_paths("o", "x", {"x": 1}, k=10)
-    assert time.process_time() - start < 2
     sizes = [abs(float(term.product)) for term in top.terms]
     assert len(sizes) == 10
     assert sizes == sorted(sizes, reverse=True)
@@ -144,12 +143,10 @@ def test_a_shared_diamond_of_64_levels():
     for t in range(1, 65):
         lines += [f"a{t} = d{t - 1}/2", f"b{t} = d{t - 1}/3", f"d{t} = a{t} + b{t}"]
     g = gc.parse("\n".join(lines))
-    start = time.process_time()
     assert g.count_paths("x", "d64") == 2**64
     assert len(g.longest_path("x", "d64")) == 2 + 2 * 64
     assert g.derivative("d64", "x", {"x": 1}) == Fraction(5, 6) ** 64 / 2
     assert g.forward("x", {"x": 1})["d64"] == Fraction(5, 6) ** 64 / 2
-    assert time.process_time() - start < 2
     fine = g.expand()
     assert fine.count_paths("x", "d64") == 2**64
 
@@ -165,25 +162,17 @@ def chain(length: int) -> gc.Graph:
     return g
 
 
-def use(length: int, at: dict) -> float:
-    """Seconds to declare a chain, evaluate it and differentiate it backwards."""
-    start = time.process_time()
+def use(length: int, at: dict) -> None:
+    """Declares a chain, evaluates it and differentiates it backwards."""
     g = chain(length)
     assert g.values(at)[f"n{length - 1}"] == length // 2 + 1
     assert g.reverse(f"n{length - 1}", at)["x"] == 1
-    return time.process_time() - start
 
 
 @pytest.mark.parametrize("one", [1, 1.0], ids=["exact", "float"])
-def test_a_chain_of_100_000_nodes_grows_linearly(one, capsys):
-    use(1_000, {"x": one})
-    short = min(use(10_000, {"x": one}) for _ in range(3))
-    long = use(100_000, {"x": one})
-    with capsys.disabled():
-        print(
-            f"\nchain of 10 000: {short:.2f} s; of 100 000: {long:.2f} s; ratio {long / short:.1f}"
-        )
-    assert long / short < 20
+def test_a_chain_of_100_000_nodes_grows_linearly(one):
+    short, long = (calls(lambda n=n: use(n, {"x": one})) for n in (10_000, 100_000))
+    assert long < 11 * short
 
 
 def test_every_verb_on_a_long_chain():
@@ -214,15 +203,11 @@ def test_a_deep_formula_of_one_node():
 
 
 def test_bare_edges_grow_linearly():
-    def seconds(length: int) -> float:
+    def effort(length: int) -> int:
         g = gc.from_edges([(f"n{i}", f"n{i + 1}", "1/2") for i in range(length)])
-        start = time.process_time()
-        g.reverse(f"n{length}", {})
-        return time.process_time() - start
+        return calls(lambda: g.reverse(f"n{length}", {}))
 
-    seconds(100)
-    short = min(seconds(500) for _ in range(3))
-    assert min(seconds(4_000) for _ in range(3)) / short < 20  # quadratic would be 64
+    assert effort(4_000) < 9 * effort(500)
 
 
 def test_memory_per_operation():
