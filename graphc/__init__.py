@@ -42,6 +42,7 @@ _COMPOSED = (
     *("prod", "mean", "norm", "var", "logsumexp", "softmax", "log_softmax", "cross_entropy"),
     *("softmax_cross_entropy", "einsum", "dot", "outer", "transpose", "trace", "diag", "det"),
     *("logdet", "inv", "solve", "reshape", "concat", "stack", "take", "onehot", "pad", "zeros"),
+    *("scatter", "winner"),
     *("ones", "conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
     *("matmul", "eye", "full", "broadcast_to"),
 )

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from . import names as naming
 from .arithmetic import NUMBERS
 from .errors import GraphcError, listing, nearest, visible
-from .exact import Undefined
+from .exact import Undefined, as_float
 from .functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
 from .given import MOST_BITS, array_from_user
 from .layers import AXIS_BY_POSITION  # importing layers fills COMPOSED
@@ -68,11 +68,10 @@ _INTERNAL = {
     "pi": "write pi without brackets",
     "taken": "write where(cond, a, b)",
     "untaken": "write where(cond, a, b)",
-    "ratio_or_0": "write the operator /",
 }
 # composed functions whose arguments from this place on are not values but sizes, indices, ...
 _PLAIN_FROM = dict.fromkeys(
-    ("reshape", "transpose", "take", "pad", "maxpool", "avgpool", "broadcast_to"), 1
+    ("reshape", "transpose", "take", "scatter", "pad", "maxpool", "avgpool", "broadcast_to"), 1
 ) | dict.fromkeys(("onehot", "zeros", "ones", "eye"), 0)
 _PLAIN_FIRST = ("full",)  # and these have their shape in front
 
@@ -228,6 +227,8 @@ class Builder:
 
     def call(self, tree: ast.Call, function: str) -> Value:
         settings: dict[str, Any] = {}
+        if function == "float":
+            return self.floats(tree)
         for keyword in tree.keywords:
             key = keyword.arg or ""
             if key in settings:
@@ -301,6 +302,29 @@ class Builder:
             raise self.wrong(tree, "a list holds numbers only; join values with concat or stack")
         return number
 
+    def floats(self, tree: ast.Call) -> Value:
+        """float(0.1), float([0.1, 0.2]): the nearest floats, where a literal would be exact."""
+        if len(tree.args) != 1 or tree.keywords:
+            raise self.wrong(tree, "float takes one number or one list of numbers")
+
+        def nearest(part: ast.expr) -> Any:
+            if isinstance(part, ast.List):
+                return [nearest(element) for element in part.elts]
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+                return -nearest(part.operand) if not isinstance(part.operand, ast.List) else None
+            number = exact(part, self.syntax, self.env)
+            if number is None:
+                raise self.wrong(part, "float takes numbers only; floats stay floats in formulas")
+            return as_float(number)
+
+        numbers = nearest(tree.args[0])
+        if isinstance(numbers, list):
+            try:
+                numbers = array_from_user(numbers, "the list")
+            except GraphcError as error:
+                raise self.wrong(tree, str(error)) from None
+        return Value(self.graph, self.graph.constant(numbers))
+
     def plain(self, tree: ast.expr) -> Any:
         """A setting that is not a value: whole numbers, tuples, slices, words, names of sizes."""
         match tree:
@@ -325,7 +349,7 @@ class Builder:
             record = lookup(name)
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
-        if record.infix or record.name in _INTERNAL:
+        if (record.infix and not record.word) or record.name in _INTERNAL:
             advice = _INTERNAL.get(record.name, f"write the operator {record.infix}")
             raise self.wrong(tree, f"there is no function {name!r}; {advice}")
         return record.name

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from . import text_form
 from .errors import GraphcError
 from .functions import FUNCTIONS
 from .matrix_form import ATOM, Piece, contract_text, form_of, gather_text, scatter_text, winner_text
 from .operations import OPERATIONS
 from .shapes import Shape, shape_text
 from .structure import LEAVES, Structure
+from .syntax import read_formula, weight
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
+SURELY_SHORT = 150  # characters, in which a formula cannot exceed the limits of the reader
 Style = Callable[[Structure, int, list[Piece]], Piece]
 CallStyle = Callable[[Structure, Any, Callable[[int], Piece]], Piece]
 Known = Mapping[int, Piece]  # how named rows are written, if not by their names
@@ -29,6 +32,28 @@ def formula_text(
         settings = graph.settings(node)  # a constant, whose name is not its formula
         return value_text(settings["value"]) if op == "const" else settings.get("size", op)
     return _pieces(graph, node, graph.formula(node).rows, style or as_text, known or {})[0]
+
+
+def source_text(graph: Structure, node: int) -> str:
+    """The right-hand side of a node's declaration as the text form has it."""
+    settings = graph.settings(node)
+    if graph.ops[node] == "const":
+        text = text_form.values(settings["value"])
+    elif not graph.operands[node]:
+        text = str(settings.get("size", graph.ops[node]))
+    else:
+        text = _pieces(graph, node, graph.formula(node).rows, as_source, {})[0]
+    return _readable(text, graph.label(node))
+
+
+def _readable(text: str, label: str) -> str:
+    """The text, if the reader would not refuse it for its length."""
+    if len(text) > SURELY_SHORT:
+        try:
+            read_formula(text, 0)
+        except GraphcError as error:
+            raise GraphcError(f"{label} cannot be written as text: {error}") from None
+    return text
 
 
 def expression_text(
@@ -61,17 +86,42 @@ def _pieces(
             return pieces[part] if part in pieces else style(graph, part, [])
 
         call = graph.calls.get(row)
-        if call is not None:
+        if call is not None and _is_whole(graph, row, call):
             write: CallStyle = CALLS.get(style, call_text)
             pieces[row] = write(graph, call, piece)
         else:
             pieces[row] = style(graph, row, [piece(o) for o in graph.operands[row]])
-        if len(pieces[row][0]) > LONGEST:
+        if len(pieces[row][0]) > LONGEST and weight(pieces[row][0]) > LONGEST:
             raise GraphcError(
                 f"the formula of {graph.label(root)} would take over {LONGEST} characters; "
                 "collapse fewer nodes"
             )
     return pieces[root]
+
+
+def _is_whole(graph: Structure, row: int, call: Any) -> bool:
+    """Whether nothing between a composed function and its arguments has become a node."""
+    arguments = set(_argument_rows(call))
+    seen: set[int] = set()
+    stack = list(graph.operands[row])
+    while stack:
+        here = stack.pop()
+        if here in arguments or here in seen:
+            continue
+        if here in graph.names:
+            return False
+        seen.add(here)
+        stack.extend(graph.operands[here])
+    return True
+
+
+def _argument_rows(argument: Any) -> Iterator[int]:
+    """The rows among the arguments of a call."""
+    if isinstance(argument, tuple) and argument[:1] == ("row",):
+        yield argument[1]
+    elif isinstance(argument, (list, tuple)):
+        for part in argument:
+            yield from _argument_rows(part)
 
 
 class Expression:
@@ -116,29 +166,40 @@ def bracket(piece: Piece, least: int) -> str:
 
 
 def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
-    """One row in the text form; a name stands for itself unless its operands are given."""
+    """One row for people; a name stands for itself unless its operands are given."""
+    return _written(graph, row, operands, source=False)
+
+
+def as_source(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """One row in the text form, which is read back as the same operation on the same numbers."""
+    return _written(graph, row, operands, source=True)
+
+
+def _written(graph: Structure, row: int, operands: list[Piece], source: bool) -> Piece:
+    number = text_form.number if source else number_text
     op = graph.ops[row]
     settings = graph.settings(row)
     if not operands:
-        if row in graph.names and op != "const":
+        if row in graph.names:
             return graph.names[row], ATOM
         if op == "const":
-            return (
-                constant_text(settings["value"])
-                if row not in graph.names
-                else (graph.names[row], ATOM)
-            )
+            value = settings["value"]
+            if not getattr(value, "shape", ()):
+                return number(value)
+            return (text_form.values if source else value_text)(value), ATOM
         return settings.get("symbol", settings.get("size", op)), ATOM
     if op in OPERATIONS:
-        return operation_text(graph, row, operands)
+        return (operation_source if source else operation_text)(graph, row, operands)
     record = FUNCTIONS[op]
     if op == "power":
-        return f"{bracket(operands[0], 5)}**{exponent_text(settings['exponent'])}", 4
+        exponent = number(settings["exponent"])
+        return f"{bracket(operands[0], 5)}**{bracket(exponent, 3)}", 4
     if op == "pow":
-        return f"{bracket(operands[0], 5)}**{bracket(operands[1], 5)}", 4
+        least = 4 if source else 5  # x**y**z nests less deep, x**(y**z) is plain
+        return f"{bracket(operands[0], 5)}**{bracket(operands[1], least)}", 4
     if op == "neg":
         return f"-{bracket(operands[0], 3)}", 3
-    if record.infix:
+    if record.infix and not (record.word and source):
         tight = record.binding
         left = bracket(operands[0], tight)
         signed = operands[1][0].startswith("-")
@@ -150,7 +211,7 @@ def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     texts = [piece[0] for piece in operands]
     defaults = list(record.defaults.values())
     while defaults and len(texts) > len(record.parameters) - len(record.defaults):
-        if texts[-1] != number_text(defaults.pop())[0]:
+        if texts[-1] != number(defaults.pop())[0]:
             break
         texts.pop()
     texts += [
@@ -336,6 +397,23 @@ def _is_finite(graph: Structure, row: int) -> bool:
     return True
 
 
+def operation_source(graph: Structure, row: int, operands: list[Piece]) -> Piece:
+    """A tensor operation as the text form has it."""
+    op, settings = graph.ops[row], graph.settings(row)
+    inner = graph.shape(graph.operands[row][0])
+    if op == "contract":
+        return text_form.contraction(settings["spec"], graph.shape(row), operands)
+    if op == "gather":
+        return text_form.gathered(operands[0], inner, settings)
+    if op == "scatter":
+        return text_form.scattered(operands[0], graph.shape(row), settings)
+    if op == "reshape":
+        return text_form.reshaped(operands[0][0], settings)
+    if "axes" in settings:
+        return text_form.reduction(op, operands[0][0], inner, settings)
+    return f"{op}({', '.join(piece[0] for piece in operands)})", ATOM
+
+
 NUMPY_NAMES = {"largest": "max"}
 
 
@@ -403,32 +481,12 @@ def index_text(index: Any) -> str:
 
 
 def number_text(value: Any) -> Piece:
-    """A number that reads back as the same number."""
+    """A number as people write it."""
     if isinstance(value, float):
         return repr(float(value)), ATOM if value >= 0 else 3
-    if isinstance(value, Fraction) and value.denominator != 1:
-        decimal = _decimal(abs(value))
-        if decimal:
-            return ("-" * (value < 0) + decimal), (ATOM if value > 0 else 3)
-        return str(value), 2
     if isinstance(value, (int, Fraction)):
-        return str(value), ATOM if value >= 0 else 3
+        return text_form.rational(value)
     return str(getattr(value, "expression", value)), 0
-
-
-def _decimal(value: Fraction) -> str:
-    """A short decimal, if the fraction has one."""
-    for digits in range(1, 7):
-        scaled = value * 10**digits
-        if scaled.denominator == 1:
-            whole, part = divmod(scaled.numerator, 10**digits)
-            return f"{whole}.{part:0{digits}d}"
-    return ""
-
-
-def exponent_text(exponent: Any) -> str:
-    text, binding = number_text(exponent)
-    return text if binding >= 3 else f"({text})"
 
 
 def graph_text(graph: Structure) -> str:
@@ -453,7 +511,8 @@ def graph_text(graph: Structure) -> str:
             name += f"[{', '.join(map(str, shape))}]" if shape else ""
             if row in graph.given:
                 close()
-                lines.append(f"{op} {name} = {value_text(graph.given[row])}")
+                value = _readable(text_form.values(graph.given[row]), graph.label(row))
+                lines.append(f"{op} {name} = {value}")
             else:
                 if op != run_kind or len(run) == 10:
                     close()
@@ -461,22 +520,15 @@ def graph_text(graph: Structure) -> str:
                 run.append(name)
             continue
         close()
-        right = formula_text(graph, row)
-        lines.append(f"{name} = {right}")
+        lines.append(f"{name} = {source_text(graph, row)}")
     close()
     for (target, edge), row in graph.partials.items():
         source = graph.formula(target).sources[edge]
-        lines.append(
-            f"d {graph.names[target]} / d {graph.names[source]} = {expression_text(graph, row)}"
-        )
+        what = f"d {graph.names[target]} / d {graph.names[source]}"
+        lines.append(f"{what} = {_readable(expression_text(graph, row, as_source), what)}")
     if graph.declared_outputs:
         lines.append("output " + " ".join(graph.names[row] for row in graph.declared_outputs))
     return "\n".join(lines) + "\n"
-
-
-def constant_text(value: Any) -> Piece:
-    """A constant inside a formula."""
-    return (value_text(value), ATOM) if getattr(value, "shape", ()) else number_text(value)
 
 
 def array_text(value: Any) -> str:

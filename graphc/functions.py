@@ -50,6 +50,7 @@ class Function:
     mark: str = ""  # what a drawing writes on the node; default: the name
     infix: str = ""  # operator in text, with its binding strength below
     binding: int = 9
+    word: bool = False  # in text it is called by its name all the same: the sign means another one
     looks: bool = False  # its value may be a view of an operand
     origin: str = "graphc"  # or "user"
     doc: str = ""
@@ -329,6 +330,7 @@ ratio_or_0: Function = define(
     domain=(REAL, POSITIVE),
     infix="/",
     binding=2,
+    word=True,
     mark="÷",
     derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
     latex=r"\frac{{{0}}}{{{1}}}",

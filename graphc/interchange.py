@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from . import text_form
 from .errors import GraphcError, listing, visible
 from .expressions import declare_partial, expression
-from .formula import expression_text, formula_text, value_text
+from .formula import as_source, expression_text, source_text
 from .functions import FUNCTIONS
 from .graphs import Graph
 from .names import checked
@@ -311,22 +312,18 @@ def to_networkx(graph: Graph) -> Any:
         kind = graph.kind(row)
         attributes: dict[str, Any] = {"kind": kind}
         if kind in ("const", "compute") and graph.ops[row] != "edges":
-            attributes["formula"] = (
-                formula_text(graph, row)
-                if graph.ops[row] != "const"
-                else value_text(graph.settings(row)["value"])
-            )
+            attributes["formula"] = source_text(graph, row)
         if row in graph.shapes:
             attributes["shape"] = graph.shapes[row]
         if row in graph.given:
-            attributes["value"] = value_text(graph.given[row])
+            attributes["value"] = text_form.values(graph.given[row])
         if row in graph.declared_outputs:
             attributes["output"] = 1 + graph.declared_outputs.index(row)
         other.add_node(graph.names[row], **attributes)
     for row in graph.nodes():
         for edge, source in enumerate(graph.formula(row).sources):
             own = graph.partials.get((row, edge))
-            attributes = {} if own is None else {"local": expression_text(graph, own)}
+            attributes = {} if own is None else {"local": expression_text(graph, own, as_source)}
             other.add_edge(graph.names[source], graph.names[row], **attributes)
     return other
 

@@ -27,9 +27,10 @@ from .expressions import (
 )
 from .shapes import Shape, check_fit, checked_shape
 from .structure import Structure
-from .syntax import Mistake, Syntax, read_formula, told
+from .syntax import Mistake, Syntax, read_formula, told, weight
 
-LONGEST_LINE = 10_000
+LONGEST_LINE = 10_000  # besides numbers
+LONGEST_LIST = 4_000_000  # with them
 MOST_STEPS = 1_000_000  # statements after unrolling the loops
 MOST_ROWS = 1_000_000
 LOOKAHEAD = 10_000  # names looked at below a line that mentions an unknown one
@@ -196,9 +197,10 @@ def _statements(text: str) -> Iterator[Statement]:
 def _content(line: str) -> str:
     """The line without its comment."""
     line = line.rstrip("\r")
-    if len(line) > LONGEST_LINE:
+    if len(line) > LONGEST_LIST or (len(line) > LONGEST_LINE and weight(line) > LONGEST_LINE):
         raise Mistake(
-            f"the line has {len(line)} characters, and at most {LONGEST_LINE} are allowed; split it"
+            f"the line has {len(line)} characters, and at most {LONGEST_LINE} besides numbers are "
+            "allowed; split it"
         )
     if not line.isprintable():
         for column, character in enumerate(line):

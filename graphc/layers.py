@@ -194,8 +194,8 @@ def _stack_letters(value: Value, other: Value, rank: int) -> str:
 
 
 @layer(None, first=1)
-def einsum(spec: str, *operands: Value) -> Value:
-    """NumPy's einsum with letters and ->."""
+def einsum(spec: str, *operands: Value, **sizes: Any) -> Value:
+    """NumPy's einsum with letters and ->; a letter that only the result has takes its size here."""
     if not isinstance(spec, str) or "->" not in spec:
         raise GraphcError("einsum takes letters with an arrow first, such as 'ij,jk->ik'")
     spec = spec.replace(" ", "")
@@ -205,9 +205,11 @@ def einsum(spec: str, *operands: Value) -> Value:
     count = left.count(",") + 1
     if count != len(operands):
         raise GraphcError(f"einsum: {spec!r} names {count} operands, got {len(operands)}")
-    if len(set(right)) != len(right):
-        raise GraphcError(f"einsum: {spec!r} repeats a letter in its result")
-    return contract(spec, *operands)
+    for letter in sizes:
+        if letter not in right or letter in left:
+            raise GraphcError(f"einsum: {spec!r} takes no size for {letter!r}")
+    checked_shape(sizes.values())
+    return contract(spec, *operands, **sizes)
 
 
 @layer(2)
@@ -418,6 +420,17 @@ def max_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None
 def min_(*terms: Any, axis: Any = None, keepdims: bool = False, kink: Any = None) -> Value:
     """The smallest element over all, over axes, or of several values element by element."""
     return _largest("min", terms, axis, keepdims, kink, -1)
+
+
+@layer()
+def winner(x: Value, *, axis: Any = None, kink: Any = None) -> Value:
+    """1 at the first largest element over all or over axes, 0 elsewhere; "share": equal shares."""
+    axes = axes_of(axis, x.shape, "winner")
+    if kink not in (None, "share", "error"):
+        raise GraphcError(f"winner: kink={kink!r} must be 'share' or 'error'")
+    _nonempty("winner", x, axes)
+    settings = {} if kink is None else {"kink": kink}
+    return x.graph.tensor("winner", (x,), {"axes": axes, **settings})
 
 
 @layer(None, second="axis")
@@ -643,6 +656,21 @@ def take(x: Value, i: Any, *, axis: int = 0) -> Value:
     """The elements at the places i along an axis."""
     place = axis_of(axis, x.shape, "take")
     return _pick(x, place, _places(_plain_index(i), x.shape[place], x))
+
+
+@layer()
+def scatter(x: Value, i: Any, n: int, *, axis: int = 0) -> Value:
+    """The transpose of take: each element is added at its place i of n along an axis."""
+    rank = np.ndim(_plain_index(i))
+    shape = (*x.shape[: max(len(x.shape) - rank, 0)], n)
+    if rank > len(x.shape):
+        raise GraphcError(f"scatter: {_is(x)}, which has fewer axes than the places")
+    place = axis_of(axis, shape, "scatter")
+    index = _places(_plain_index(i), n, x)
+    first = len(shape) + place
+    if x.shape[first : first + rank] != np.shape(index):
+        raise GraphcError(f"scatter: {_is(x)}, which does not fit places of {np.shape(index)}")
+    return x.graph.tensor("scatter", (x,), {"axis": place, "index": index, "size": n})
 
 
 def _placed(x: Value, axis: int, before: int, total: int) -> Value:

@@ -265,23 +265,24 @@ def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Pie
             return (unit, 8) if text == "1" else (f"{factor}*{unit}", 2)
         if rank == 2:
             return f"outer({text}, {unit})" if axis == -1 else f"outer({unit}, {text})", ATOM
-    elif _rank(index) == 1 and index and index == tuple(range(index[0], index[0] + len(index))):
+    elif rank_of(index) == 1 and index and index == tuple(range(index[0], index[0] + len(index))):
         ends = (index[0], size - index[0] - len(index))
         widths = [str(ends) if at == axis else "(0, 0)" for at in range(-rank, 0)]
         return f"pad({text}, ({', '.join(widths)}{',' * (rank == 1)}))", ATOM
     letters = LETTERS[:rank]
-    place, inner = letters[axis], unused_letters([letters], _rank(index))
+    place, inner = letters[axis], unused_letters([letters], rank_of(index))
     source = letters[:axis] + inner + letters[axis:][1:]
     return f'einsum("{source},{inner}{place}->{letters}", {text}, {unit})', ATOM
 
 
-def _rank(index: Any) -> int:
-    return 1 + _rank(index[0]) if isinstance(index, tuple) and index else int(index == ())
+def rank_of(index: Any) -> int:
+    """The number of axes of places."""
+    return 1 + rank_of(index[0]) if isinstance(index, tuple) and index else int(index == ())
 
 
 def _window(index: Any) -> tuple[int, int, int, int, int] | None:
     """(padding, stride, dilation, windows, width) of places that are windows over an axis."""
-    if _rank(index) != 2 or not index[0]:
+    if rank_of(index) != 2 or not index[0]:
         return None
     inside = [(i, j) for i, row in enumerate(index) for j, x in enumerate(row) if x >= 0]
     count, width = len(index), len(index[0])
@@ -307,7 +308,7 @@ def _places(index: Any) -> str:
     """The places of an index between brackets."""
     if isinstance(index, int):
         return str(index)
-    if _rank(index) == 1 and index:
+    if rank_of(index) == 1 and index:
         step = index[1] - index[0] if len(index) > 1 else 1
         if step > 0 and index == tuple(range(index[0], index[-1] + 1, step)):
             return f"{index[0] or ''}:{index[-1] + 1}" + f":{step}" * (step > 1)
@@ -316,11 +317,12 @@ def _places(index: Any) -> str:
         _, stride, dilation, count, width = window
         starts = f"arange({count})[:, None]" + f"*{stride}" * (stride > 1)
         return f"{starts} + arange({width})" + f"*{dilation}" * (dilation > 1)
-    return _listed(index)
+    return listed(index)
 
 
-def _listed(index: Any) -> str:
-    return f"[{', '.join(map(_listed, index))}]" if isinstance(index, tuple) else str(index)
+def listed(index: Any) -> str:
+    """Places as nested lists."""
+    return f"[{', '.join(map(listed, index))}]" if isinstance(index, tuple) else str(index)
 
 
 def _selector(index: Any, size: Size) -> str:

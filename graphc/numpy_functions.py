@@ -292,6 +292,9 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
     if "->" not in spec:
         letters = spec.replace(",", "")
         spec += "->" + "".join(x for x in sorted(set(letters)) if letters.count(x) == 1)
+    right = spec.partition("->")[2]
+    if len(set(right)) != len(right):
+        raise GraphcError(f"np.einsum: {spec!r} repeats a letter in its result; use gc.einsum")
     found: Value = layers.einsum(spec, *(_value(graph, operand) for operand in operands))
     return found
 

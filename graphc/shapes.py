@@ -75,7 +75,9 @@ def axis_of(axis: Any, shape: Shape, what: str) -> int:
     """An axis counted from the end, -rank..-1, so that further leading axes do not move it."""
     rank = len(shape)
     try:
-        place = operator.index(axis if not isinstance(axis, bool) else None)  # NumPy's integers too
+        if isinstance(axis, bool):
+            raise TypeError
+        place = operator.index(axis)  # NumPy's integers too
     except TypeError:
         shown = " ".join(repr(axis).split())[:60]  # an array has lines
         raise GraphcError(f"{what}: axis={shown} is not a whole number") from None

@@ -18,9 +18,11 @@ from .errors import GraphcError, visible
 
 LONGEST = 10_000
 MOST_TERMS = 500
+MOST_NUMBERS = 100_000  # in the lists of one formula
 DEEPEST = 100
 MOST_DIGITS = 4_000  # Python refuses to print integers of more than 4 300
 
+_NUMERIC = dict.fromkeys(map(ord, "0123456789.,+- "))
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _TOKEN = re.compile(
     rf"""
@@ -73,6 +75,14 @@ _ADVICE = {
     "for": "loops are lines of their own, 'for t in 1..5:'",
 }
 _ALLOWED = "a formula is made of numbers, names, + - * / ** and functions"
+
+
+def weight(text: str) -> int:
+    """The characters that count towards a limit: all but those that a list of numbers is made of.
+
+    Numbers are limited by their own count, so that an array constant is read back.
+    """
+    return len(text.translate(_NUMERIC))
 
 
 class Mistake(GraphcError):
@@ -138,10 +148,10 @@ def read_formula(text: str, column: int, inside: str = "") -> Syntax:
     """
     shift = len(text) - len(text.lstrip())
     text, column = text.strip(), column + shift
-    if len(text) > LONGEST:
+    if len(text) > LONGEST and weight(text) > LONGEST:
         raise Mistake(
-            f"the formula has {len(text)} characters, and at most {LONGEST} are allowed; "
-            "name parts of it",
+            f"the formula has {weight(text)} characters besides its numbers, and at most {LONGEST} "
+            "are allowed; name parts of it",
             column,
         )
     words: list[str] = []
@@ -181,6 +191,7 @@ class _Words:
         self.ended = False  # whether an operand has just ended
         self.depth = 0  # brackets, signs and powers around the next operand
         self.terms = 0
+        self.numbers = 0  # in lists, where they are no terms
 
     def of(self, text: str) -> list[tuple[str, int, int]]:
         """(word as Python shall read it, start, end)."""
@@ -199,6 +210,8 @@ class _Words:
                     f"the formula has over {MOST_TERMS} terms; name parts of it, or use "
                     "sum(h[1..n])"
                 )
+            if self.numbers > MOST_NUMBERS:
+                raise Mistake(f"the formula has over {MOST_NUMBERS} numbers; use fewer")
         if not self.ended:
             after = f"after {self.before[1]!r}" if found else "here"
             raise Mistake(f"a number or a name is missing {after}; add it", len(text), caret=True)
@@ -209,7 +222,9 @@ class _Words:
 
     def number(self, word: str, place: int) -> str:
         self.operand(word, place)
-        self.terms += 1
+        listed = self.levels[-1].kind == "list"
+        self.numbers += listed
+        self.terms += not listed
         power = word.lower().partition("e")[2]
         # the length is looked at first: int() itself refuses very long text
         if len(word) > MOST_DIGITS or (power and len(word) + abs(int(power)) > MOST_DIGITS):
@@ -270,7 +285,8 @@ class _Words:
         if level.bracket != _OPENED_BY[word]:
             reason = f"does not match {level.bracket!r}" if level.bracket else "closes nothing"
             raise Mistake(f"{word!r} {reason}; remove one or add the other", place, caret=True)
-        empty = level.kind == "call" and self.before[0] == "opening"  # sin() is a call
+        # sin() is a call, () the shape of a scalar, [] an empty list
+        empty = level.kind != "index" and self.before[0] == "opening"
         trailing = self.before[1] == "," and level.kind in ("group", "list")  # (3,) is a tuple
         if not empty and not trailing:
             self.operation(word, place)

@@ -217,7 +217,12 @@ LINES = [
     ("output x = 3", "2:10", "an output has no value of its own; write 'x = ...' on a line before"),
     ("input a b = 3", "2:11", "a value belongs to one name; write 'input b = ...' on its own line"),
     # Python that is not ours
-    ("z = ().__class__", "2:6 z", "a number or a name is missing before ')'; add it"),
+    (
+        "z = ().__class__",
+        "2:7 z",
+        "'.' is not allowed here: the only attribute is .T, the transpose",
+    ),
+    ("z = ()", "2:5 z", "'()' is not allowed here: it has no meaning as a number"),
     ("z = x.real", "2:6 z", "'.' is not allowed here: the only attribute is .T, the transpose"),
     (
         "z = f'{x}'",
@@ -626,7 +631,8 @@ POINT = {"x": 1, "y": 2, "weight": 3}
         ("True", ["'True' is not allowed", "use a number"]),
         (f"__import__('os').system('touch canary') + {CANARY}", ["not allowed here"]),
         ("(" * 10_000, ["nested over 100 levels"]),
-        ("9" * 10_001, ["10001 characters"]),
+        ("9" * 10_001, ["over 4000 digits"]),
+        ("x" * 10_001, ["10001 characters"]),
     ],
     ids=lambda value: ascii(value)[:30],
 )

@@ -134,6 +134,7 @@ CALLS: list[tuple[str, Callable[..., Any]]] = [
     ("f('ij->ji', v)", lambda f, v, w: f("ij->ji", v)),
     ("f('ij,ij', v, w)", lambda f, v, w: f("ij,ij", v, w)),
     ("f('ji', v)", lambda f, v, w: f("ji", v)),
+    ("f('ij->ii', v)", lambda f, v, w: f("ij->ii", v)),
     ("f('ii', v)", lambda f, v, w: f("ii", v)),
     ("f('i,i->i', v, w)", lambda f, v, w: f("i,i->i", v, w)),
     ("f('ij,jk', v, w, optimize=True)", lambda f, v, w: f("ij,jk", v, w, optimize=True)),

@@ -364,6 +364,16 @@ CASES = [
     Case("take(x, [0, 2, 0, 0], axis=1)", X, lambda x: x.take([0, 2, 0, 0], axis=1)),
     Case("take(x, 1)", X, lambda x: x.take(1, axis=0)),
     Case("take(x, [[1, 1], [0, -1]])", X, lambda x: x.take([[1, 1], [0, -1]], axis=0)),
+    Case("scatter(x, [2, 0, 2], 4, axis=1)", X, lambda x: x @ onehot([2, 0, 2], 4)),
+    Case("scatter(x[0], 1, 2)", X, lambda x: np.stack([0 * x[0], x[0]])),
+    Case(
+        "scatter(x, [[0, 3, 1], [1, 1, 0]], 4)",
+        X,
+        lambda x: x.reshape(6) @ onehot([0, 3, 1, 1, 1, 0], 4),
+    ),
+    Case("winner(x, axis=0)*x", X, lambda x: (x == x.max(axis=0)) * x, "smooth"),
+    Case('einsum("ij->jik", x, k=2)', X, lambda x: np.stack([x.T, x.T], axis=2)),
+    Case('einsum("i->ii", x[0])', X, lambda x: onehot([0, 1, 2], 3) * x[0]),
     Case("concat([x, z, x])", {"x": (1, 3), "z": (2, 3)}, lambda x, z: np.concatenate([x, z, x])),
     Case(
         "concat([x, z], axis=-1)",
