@@ -356,7 +356,7 @@ def test_what_other_scales_hide_is_not_correct():
 
 def test_the_bound_of_a_correct_verdict_is_printed():
     report = gc.check_function(np.sin, np.cos, 1.0)
-    assert "correct up to 1.5e-08 of a derivative" in str(report)
+    assert "correct up to 1.6e-08 of a derivative" in str(report)
     assert json.loads(report.to_json())["rows"][0]["bound"] == report.rows[0].bound < 1e-8
     report = gc.check_function(lambda x: 1 + x * x, lambda x: 2 * x, 0.0)
     assert report.verdict == "correct" and "where it is nearly 0" in str(report)

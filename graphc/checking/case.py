@@ -15,7 +15,7 @@ from .groups import Budget
 from .judging import scales
 from .many import Layout, searched
 from .report import Report
-from .schemes import EPSILON, three_point
+from .schemes import EPSILON, representable, three_point
 from .verdicts import CORRECT, FAILING, NOISE, Finding, Index, Row
 
 MOST_SINGLY = 2_000  # coordinates that are measured one by one
@@ -50,11 +50,14 @@ class Case:
 
     def _keeps_float64(self) -> bool:
         """Whether the function, given float64, computes in float64."""
+        moved = {name: array * (1 + 2.0**-30) for name, array in self.arrays.items()}
         try:
-            value = self.args.call(self.function, self.arrays, wide=True)
+            with np.errstate(all="ignore"):
+                here, there = (self.args.call(self.function, p, True) for p in (self.arrays, moved))
+            double = isinstance(here, float) or str(getattr(here, "dtype", "")).endswith("float64")
+            return double and bool((output(here) != output(there)).any())  # no float32 inside
         except Exception:
             return False
-        return str(getattr(value, "dtype", "")).endswith("float64")
 
     def _first_value(self) -> Any:
         try:
@@ -248,7 +251,7 @@ class Case:
             quick[k]
             or blackbox.settle(
                 *(of(o), float(self.base[o]), float(mine), scale, max(scale, 1.0)),
-                self._slack(name, o, scale),
+                *(self._slack(name, o, scale), float(self.arrays[name].flat[place])),
             )
             for k, (o, mine) in enumerate(zip(outputs, column, strict=True))
         ]
@@ -276,6 +279,9 @@ class Case:
         step = self.measured_in ** (1 / 3) * usual
         reach = blackbox.REACH * max(usual, 1.0) * (self.measured_in / EPSILON) ** 0.2
         short = 1e-3 * min(step, self._scale(name, place))  # what is narrower than the step shows
+        at = float(self.arrays[name].flat[place])
+        steps = representable(at, np.array([step, reach, short]), self.measured_in)
+        step, reach, short = steps if len(steps) == 3 else (step, reach, step)
         return np.array([-step, step, -reach, reach, short])
 
     def _quick(
@@ -300,20 +306,25 @@ class Case:
             tolerance = np.sqrt(self.epsilon)
             for k, mine in enumerate(column):
                 size, error = abs(float(mine)), float(errors[k])
-                gap, bound = abs(float(mine) - float(slopes[k])), tolerance * size + 4 * error
+                gap, bound = abs(float(mine) - float(slopes[k])), tolerance * size + 6 * error
                 smooth = (
                     abs(wide[k] - slopes[k]) <= 1e-3 * size
                     and abs(ahead[k] - slopes[k]) <= 1e-3 * size + 8 * error * step / short
                     and bends[k] <= 1e-3 * size + 4 * error
                     and wide_bends[k] <= 0.1 * size
                 )
-                fine = np.isfinite(size) and bound <= blackbox.limit(self.epsilon) * size
+                fine = 0 < size < np.inf and bound <= blackbox.limit(self.epsilon) * size
                 if fine and smooth and gap <= tolerance * size + 3 * error:
                     told = "central differences agree"
                     verdicts.append(Finding(float(slopes[k]), CORRECT, told, bound=bound))
                 elif size == 0 and (found[:, k] == base[k]).all():
-                    slack = self._slack(name, outputs[k], self._scale(name, place))
-                    verdicts.append(blackbox.still(float(base[k]), reach, slack))
+                    scale = self._scale(name, place)
+                    wider = values(scale * np.array([-1.0, -0.1, 0.1, 1.0]))[:, outputs[k]]
+                    moves = not (wider == base[k]).all()
+                    slack = self._slack(name, outputs[k], scale)
+                    verdicts.append(
+                        None if moves else blackbox.still(float(base[k]), 0.1 * scale, slack)
+                    )
                 else:
                     verdicts.append(None)
         return verdicts

@@ -12,7 +12,7 @@ import numpy as np
 from . import blackbox
 from .groups import SEEN, Budget, Direction, Finding, search
 from .schemes import EPSILON
-from .verdicts import CORRECT, FAILING, NOISE, Row
+from .verdicts import CORRECT, FAILING, NOISE, Row, at_most
 
 EVERYTHING = "all"  # the name of a row that judges all coordinates along a direction
 
@@ -141,5 +141,5 @@ def _coverage(finding: Finding, hidden: float, total: int, budget: Budget) -> st
         f"{budget.used} evaluations instead of {2 * total}"
     )
     if finding.complete:
-        return f"{text}; a single error above {hidden:.0e} would have been seen"
+        return f"{text}; a single error above {at_most(hidden)} would have been seen"
     return f"{text}; the search is not complete: more may be wrong"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import GraphcError
-from .verdicts import CORRECT, FAILING, KINK_LIMIT, SEVERITY, SMOOTH_LIMIT, Row, worst
+from .verdicts import CORRECT, FAILING, KINK_LIMIT, SEVERITY, SMOOTH_LIMIT, Row, at_most, worst
 
 MOST_SHOWN, MOST_GOOD = 20, 5  # rows of a printed table; fewer if all of them are correct
 
@@ -178,8 +178,8 @@ class Report:
         ]
         parts = [relative for relative, _ in known if relative <= KINK_LIMIT]
         rest = [bound for relative, bound in known if relative > KINK_LIMIT]
-        told = [f"{max(parts):.1e} of a derivative"] if parts else []
-        told += [f"{max(rest):.1e} where it is nearly 0"] if rest else []
+        told = [f"{at_most(max(parts))} of a derivative"] if parts else []
+        told += [f"{at_most(max(rest))} where it is nearly 0"] if rest else []
         return f"correct up to {', '.join(told)}: a smaller error would pass" if told else ""
 
     def to_json(self) -> str:

@@ -22,6 +22,7 @@ class Slope:
     value: float
     error: float
     step: float = 0.0
+    wide: Slope | None = None  # what wider steps agreed on, if shorter ones contradict it
 
 
 def three_point(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
@@ -54,14 +55,18 @@ def one_sided(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
 def ridders(
     values: Callable[[Any], Any], widest: float, noise: float, steps: int = 13
 ) -> Slope | None:
-    """The slope at 0 with the smallest error over steps that shrink by 4; None: no finite values.
+    """The slope at 0 from steps that shrink by 4; None: no finite values."""
+    widths = widest * SHRINK ** -np.arange(steps)
+    return extrapolated(values(widths), values(-widths), widths, noise)
+
+
+def extrapolated(ahead: Any, behind: Any, widths: Any, noise: float) -> Slope | None:
+    """The slope at 0 from values at widths that shrink by 4, on both sides; None: none is finite.
 
     Each row of the tableau is a central difference, extrapolated against the rows above it; the
     error is what extrapolation changed plus the noise of the values over the step. Wide steps that
     agree with each other do not count where shorter ones agree on something else.
     """
-    widths = widest * SHRINK ** -np.arange(steps)
-    ahead, behind = values(widths), values(-widths)
     with np.errstate(all="ignore"):
         quotients = (ahead - behind) / (2 * widths)
         floors = noise / widths
@@ -80,19 +85,48 @@ def ridders(
                 error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floors[place]
                 found.append((float(error), place, row[-1]))
         rows.append(row)
+    return trusted(found, quotients, floors, widths)
+
+
+def trusted(
+    found: list[tuple[float, int, float]], quotients: Any, floors: Any, widths: Any
+) -> Slope | None:
+    """The best of slopes (error, place, slope) that no shorter step contradicts."""
+    wide: Slope | None = None
     for error, place, slope in sorted(found):
-        if not _contradicted(slope, error, quotients[place + 1 :], floors[place + 1 :]):
-            return Slope(slope, error, float(widths[place]))
+        beyond = _beyond(slope, error, quotients[place:], floors[place:])
+        if beyond is not None:
+            return Slope(slope, error + beyond, float(widths[place]), wide)
+        wide = wide or Slope(slope, error, float(widths[place]))
     return None
 
 
-def _contradicted(slope: float, error: float, shorter: Any, floors: Any) -> bool:
-    """Whether three shorter steps in a row agree, beyond their noise, on another slope."""
+def _beyond(slope: float, error: float, quotients: Any, floors: Any) -> float | None:
+    """What shorter steps add to the error of a slope; None if they agree on another one."""
     with np.errstate(all="ignore"):
-        apart = np.abs(shorter - slope)
-        changes = np.abs(np.diff(shorter))
-    against = (apart > 3 * error + 4 * floors)[1:] & (changes <= 0.1 * apart[1:])
-    return bool((against[1:] & against[:-1]).any())
+        apart = quotients - slope
+        # where the step is short enough, the next one is off by a sixteenth
+        room = 3 * error + 4 * abs(apart[0]) * SHRINK ** (-2.0 * np.arange(len(apart)))
+        apart, room, floors = apart[1:], room[1:], floors[1:]
+        distance = np.abs(apart)
+        steady = np.abs(np.diff(apart)) <= 0.1 * distance[1:]
+    against = (distance > room + 4 * floors)[1:] & steady
+    if (against[1:] & against[:-1]).any():
+        return None
+    # one step far off, or two that lean the same way: a feature that noise half hides
+    far = distance[(distance > room + 3 * floors) & np.isfinite(apart)]
+    lean = (distance > room + 1.5 * floors) & np.isfinite(apart)
+    both = lean[1:] & lean[:-1] & (np.sign(apart[1:]) == np.sign(apart[:-1]))
+    pairs = np.minimum(distance[1:], distance[:-1])[both]
+    return float(max(far.max(initial=0.0), pairs.max(initial=0.0)))
+
+
+def representable(at: float, steps: Any, epsilon: float) -> Any:
+    """The steps as they can be added to a number and taken from it without rounding; none is 0."""
+    _, exponents = np.frexp(abs(at) + steps)
+    units = np.maximum(np.ldexp(epsilon, exponents), 5e-324)
+    rounded = np.round(steps / units) * units
+    return rounded[rounded > 0]
 
 
 def noise_level(values: Any) -> float:

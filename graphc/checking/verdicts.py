@@ -89,3 +89,12 @@ def rho(derived: float, measured: float) -> float:
 def worst(verdicts: Any) -> str:
     """The worst of the verdicts; correct if there are none."""
     return max(verdicts, key=SEVERITY.index, default=CORRECT)
+
+
+def at_most(value: float) -> str:
+    """A bound with two digits that is not below the value."""
+    text = f"{value:.1e}"
+    if float(text) < value < math.inf:
+        digits, _, power = text.partition("e")
+        text = f"{float(digits) + 0.1:.1f}e{power}"
+    return text
