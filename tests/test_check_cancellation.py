@@ -123,6 +123,16 @@ def test_drawn_points_lie_inside_every_domain_on_the_way(formula):
     assert report.ok and len(report.points) == 20, str(report)
 
 
+def test_points_for_float32_are_inside_in_float32():
+    report = gc.check(gc.parse("input x\na = -abs(x)\ny = log(sigmoid(a))"), dtype="float32")
+    assert report.ok and len(report.points) == 20, str(report)
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_tangents_and_adjoints_that_cancel_are_consistent(text):
+    assert gc.check(gc.parse(text), points=3, want="jvp").ok
+
+
 def test_a_graph_that_is_nowhere_inside_a_domain_says_so():
     with pytest.raises(gc.GraphcError, match="no point was found"):
         gc.check(gc.parse("input x\ny = sqrt(x - x)"))

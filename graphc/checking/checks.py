@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..derive import the_output
 from ..errors import GraphcError, listing
 from ..structure import Structure
@@ -56,7 +58,7 @@ def check(
         raise GraphcError(f"{what} needs one output; say which with of=")
     if claimed is not None and want != "grad":
         raise GraphcError(f"claimed= are gradients; leave out want={want!r}")
-    chosen, notes = chosen_points(graph, outputs, at, points, rng)
+    chosen, notes = chosen_points(graph, outputs, at, points, rng, str(dtype))
     budget = Budget(max_evals, seconds, progress)
     asked = Asked(graph, tuple(outputs), wrt, claimed, want, method, str(dtype), budget)
     found = [tried(asked, point, number) for number, point in enumerate(chosen)]
@@ -99,6 +101,7 @@ def chosen_points(
     at: Mapping[str, Any] | None,
     points: int | None,
     rng: Any,
+    dtype: str = "float64",
 ) -> tuple[list[Point], list[str]]:
     """The points of a check of some outputs (by default all), and what there is to say of them."""
     outputs = _outputs(graph, None) if outputs is None else outputs
@@ -107,7 +110,7 @@ def chosen_points(
     count = 20 if points is None else points
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise GraphcError(f"points={points!r} must be a whole number of at least 1")
-    found, refused = drawn(graph, count, rng, outputs, at)
+    found, refused = drawn(graph, count, rng, outputs, at, float(np.finfo(dtype).eps))
     notes = [f"{len(found)} points drawn from the domains (rng={rng!r})"]
     if refused:
         notes[0] += f"; {refused} others had no finite value"

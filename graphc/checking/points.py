@@ -56,7 +56,12 @@ def is_complete(graph: Structure, outputs: Sequence[int]) -> bool:
 
 
 def drawn(
-    graph: Structure, count: int, rng: Any, outputs: Sequence[int], at: Mapping[str, Any] | None
+    graph: Structure,
+    count: int,
+    rng: Any,
+    outputs: Sequence[int],
+    at: Mapping[str, Any] | None,
+    epsilon: float = EPSILON,
 ) -> tuple[list[Point], int]:
     """Points at which everything on the way is finite and inside its domain; how many were not.
 
@@ -90,7 +95,7 @@ def drawn(
         for row in leaves:
             shape = tuple(sizes.get(str(size), size) for size in graph.shape(row))
             values[row] = draw(generator, shape, scale, ranges[row])
-        if _is_inside(graph, outputs, values, sizes):
+        if _is_inside(graph, outputs, values, sizes, epsilon):
             found.append(Point(values, sizes))
         else:
             refused += 1
@@ -155,7 +160,11 @@ def _domains(graph: Structure) -> Iterator[tuple[int, int, tuple[float, float]]]
 
 
 def _is_inside(
-    graph: Structure, outputs: Sequence[int], values: Mapping[int, Any], sizes: Mapping[str, int]
+    graph: Structure,
+    outputs: Sequence[int],
+    values: Mapping[int, Any],
+    sizes: Mapping[str, int],
+    epsilon: float,
 ) -> bool:
     """Whether everything the outputs need is finite there, and inside the domain of its function.
 
@@ -168,7 +177,7 @@ def _is_inside(
         if row in needed and graph.ops[row] not in SAMPLED
     ]
     generator = np.random.default_rng(0)
-    rounded = [Rounding(sizes, EPSILON, generator) for _ in range(ROUNDINGS)]
+    rounded = [Rounding(sizes, epsilon, generator) for _ in range(ROUNDINGS)]
     for algebra in (Numbers(sizes), *rounded):
         evaluation = Evaluation(graph, algebra, dict(values), {})
         with np.errstate(all="ignore"):

@@ -37,8 +37,8 @@ class Rounding(Numbers):
     def __init__(self, sizes: Mapping[str, int], epsilon: float, generator: Any) -> None:
         super().__init__(sizes)
         self.epsilon, self.generator = epsilon, generator
-        kind = np.float64 if epsilon <= EPSILON else np.float32
-        self.least = 2 * float(np.finfo(kind).smallest_subnormal)  # below, nothing is resolved
+        self.dtype = np.float64 if epsilon <= EPSILON else np.float32
+        self.least = 2 * float(np.finfo(self.dtype).smallest_subnormal)  # nothing is finer
 
     def constant(self, value: Any) -> Any:
         number = as_float(super().constant(value))
@@ -62,7 +62,8 @@ class Rounding(Numbers):
             return value
         share = self.generator.uniform(-1, 1, value.shape)
         moved = value + share * (self.epsilon * np.abs(size) + self.least)
-        return np.where(value == 0, np.where(size == 0, value, moved), moved)[()]
+        kept = (value == 0) & (size == 0)
+        return np.where(kept, value, moved).astype(self.dtype).astype(float)[()]
 
 
 class Errors:
