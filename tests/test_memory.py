@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,7 +114,8 @@ class Case:
 
     def point(self, number: int, dtype: str = "float64") -> dict[str, np.ndarray]:
         rng = np.random.default_rng(number)
-        return {n: rng.uniform(-1, 1, self.shapes[n]).astype(dtype) for n in self.leaves}
+        found = {n: rng.uniform(-1, 1, self.shapes[n]).astype(dtype) for n in self.leaves}
+        return {n: np.array(a, order="F" if number % 2 else "C") for n, a in found.items()}
 
     def interpreted(self, want: str, of: str, wrt: list[str], at, seed):
         """The answer of the interpreter."""
@@ -128,6 +129,13 @@ class Case:
             found = self.graph.reverse({of: seed}, at)
             zeros = {name: np.zeros(self.shapes[name]) for name in wrt}
             return self.graph.values(at)[of], zeros | {n: found[n] for n in wrt if n in found}
+        if want == "jvp":
+            pushed = self.graph.forward({name: seed[name] for name in wrt}, at)
+            return self.graph.values(at)[of], pushed.get(of, np.zeros(self.shapes[of]))
+        if want == "hvp":
+            rank = len(self.shapes[wrt[0]])
+            matrix = np.asarray(self.graph.hessian(of, wrt[0], at), float)
+            return {wrt[0]: np.tensordot(matrix, seed[wrt[0]], rank)[()]}
         return getattr(self.graph, want)(of, wrt[0], at)
 
 
@@ -193,6 +201,8 @@ def snatched(f):
 def assert_fresh(f, points, reference=None, tolerance=1e-9):
     """Two calls give results of their own, right ones, and leave everything else alone."""
     f, before = snatched(f), [kept(at) for at in points]
+    for array in arrays(tuple(points)):
+        array.flags.writeable = False  # whoever writes into an argument fails
     first = f(**points[0])
     copy = kept(first)
     second = f(**points[1])
@@ -209,11 +219,11 @@ def assert_fresh(f, points, reference=None, tolerance=1e-9):
         assert_same(copy, reference, tolerance)
 
 
-WANTS = ("values", "value_and_grad", "jacobian", "hessian", "vjp")
+WANTS = ("values", "value_and_grad", "jacobian", "hessian", "vjp", "jvp", "hvp")
 
 
 @pytest.mark.filterwarnings("ignore")  # a point may sit on a kink
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_random_graphs_of_views(seed):
     """Fast, readable and interpreted results agree, and are nobody else's memory."""
     case = Case(seed)
@@ -223,14 +233,19 @@ def test_random_graphs_of_views(seed):
 
 def check_want(case: Case, want: str) -> None:
     rng, points = case.rng, [case.point(1), case.point(2)]
-    wrt = case.leaves if want in ("value_and_grad", "vjp") else rng.sample(case.leaves, 1)
+    every = want in ("value_and_grad", "vjp", "jvp")
+    wrt = case.leaves if every else rng.sample(case.leaves, 1)
     of, seed = "L", None
-    if want in ("jacobian", "vjp"):
+    if want in ("jacobian", "vjp", "jvp"):
         of = rng.choice([name for name in case.shapes if name not in case.leaves])
     if want == "vjp":
         seed = np.cos(np.arange(np.prod(case.shapes[of], dtype=int))).reshape(case.shapes[of])
         for at in points:
             at[f"{of}_bar"] = seed.copy()
+    if want in ("jvp", "hvp"):
+        seed = {name: np.cos(points[0][name]) for name in wrt}
+        for at in points:
+            at.update({f"{name}_dot": seed[name].copy() for name in wrt})
     plain = {name: points[0][name] for name in case.leaves}
     reference = case.interpreted(want, of, wrt, plain, seed)
     assert not shared([arrays(plain), arrays(reference), [] if seed is None else arrays(seed)])
@@ -256,6 +271,37 @@ def check_want(case: Case, want: str) -> None:
             width = np.prod(case.shapes[wrt[0]], dtype=int)
             expected = np.reshape(np.asarray(reference, float), (-1, width))
         assert_fresh(f, taken, expected, 2e-4 if small else 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_no_verb_gives_memory_that_is_not_fresh(seed):
+    """Results of the interpreter share nothing with the point, the graph or each other."""
+    case = Case(seed)
+    at, leaf = case.point(1), case.leaves[0]
+    g = gc.parse(case.text)
+    verbs = {
+        "values": lambda: dict(g.values(at)),
+        "reverse": lambda: dict(g.reverse("L", at)),
+        "forward": lambda: dict(g.forward({leaf: at[leaf]}, at)),
+        "all_pairs": lambda: dict(g.all_pairs(at)),
+        "pathwise": lambda: tuple(p for _, p in g.pathwise("L", leaf, at).terms),
+        "derivative": lambda: g.derivative("L", leaf, at),
+        "jacobian": lambda: g.jacobian(["h0", "L"], [leaf], at),
+        "denominator": lambda: g.jacobian("h0", leaf, at, layout="denominator"),
+        "hessian": lambda: g.hessian("L", [leaf], at),
+    }
+    before, found = kept(at), {}
+    for name, verb in verbs.items():
+        found[name] = verb()
+        again = verb()
+        assert not shared([arrays(at), arrays(found[name]), arrays(again)]), name
+        for array in arrays(again):
+            assert array.flags.writeable, name
+            array[...] = 7
+        assert_same(verb(), found[name], 0)
+    assert not shared([arrays(at), arrays(found)])
+    assert_same(at, before, 0)
 
 
 # Aliasing is a property of the record.
@@ -406,25 +452,6 @@ L = sum(sin(C)) + sum(E) + sum(F)
 """
 
 
-def mixed_results(calls: int, threads: int = 4) -> int:
-    """Of so many calls of one compiled function, how many gave another call's numbers."""
-    f = gc.parse(VIEWS).compile(want="values")
-    rng = np.random.default_rng(0)
-    points = [{n: rng.random((4, 4)) for n in "AB"} for _ in range(threads)]
-    expected = [f(**at) for at in points]
-
-    def wrong(number: int) -> int:
-        at, right = points[number], expected[number]
-        count = 0
-        for _ in range(calls // threads):
-            found = f(**at)
-            count += any(not np.array_equal(found[name], right[name]) for name in right)
-        return count
-
-    with ThreadPoolExecutor(threads) as pool:
-        return sum(pool.map(wrong, range(threads)))
-
-
 def test_a_workspace_is_handed_back_after_the_results_are_copied():
     f = gc.parse(VIEWS).compile(want="values")
     rng = np.random.default_rng(0)
@@ -434,8 +461,17 @@ def test_a_workspace_is_handed_back_after_the_results_are_copied():
     assert_same(snatched(f)(**at), expected)
 
 
-def test_threads_do_not_see_each_others_numbers(switching):
-    assert mixed_results(2_000) == 0
+def test_threads_do_not_see_each_others_numbers(monkeypatch):
+    """A few of the calls that benchmarks/threads.py makes by the hundred thousand."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+    from threads import wrong_calls
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert wrong_calls(calls=4_000, threads=4, want="values") == 0
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_an_error_in_the_middle_of_a_call_leaves_nothing_behind():
@@ -449,15 +485,6 @@ def test_an_error_in_the_middle_of_a_call_leaves_nothing_behind():
 
 
 SOLVED = "input A[3,3] b[3]\nC = sin(A) @ A\ny = solve(C, b)\nz = C.T @ y"
-
-
-@pytest.fixture
-def switching():
-    """Threads that take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 # What a graph is given is a copy.
