@@ -240,18 +240,14 @@ def gather_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piec
     index, size = settings["index"], settings["size"]
     before = ":, " * (len(shape) + settings["axis"])
     text = piece[0] if piece[1] >= 8 else f"({piece[0]})"
-    window = _window(index)
-    if window is not None and min(map(min, index)) < 0:
-        widths = ", ".join(
-            f"({window[0]}, {_reach(window) - size - window[0]})"
-            if at == settings["axis"]
-            else "(0, 0)"
-            for at in range(-len(shape), 0)
-        )
-        text = (
-            f"pad({piece[0]}, ({widths},))" if len(shape) == 1 else f"pad({piece[0]}, ({widths}))"
-        )
-    return f"{text}[{before}{_places(index)}]", 8
+    if has_gaps(index):
+        window = _window(index, size)
+        ends = (0, 1)  # -1 is the last place, which is 0 then
+        if window is not None:
+            ends = (window[0], max(0, _reach(window) - size - window[0]))
+        widths = [str(ends) if at == settings["axis"] else "(0, 0)" for at in range(-len(shape), 0)]
+        text = f"pad({piece[0]}, ({', '.join(widths)}{',' * (len(shape) == 1)}))"
+    return f"{text}[{before}{_places(index, size)}]", 8
 
 
 def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piece:
@@ -265,7 +261,12 @@ def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Pie
             return (unit, 8) if text == "1" else (f"{factor}*{unit}", 2)
         if rank == 2:
             return f"outer({text}, {unit})" if axis == -1 else f"outer({unit}, {text})", ATOM
-    elif rank_of(index) == 1 and index and index == tuple(range(index[0], index[0] + len(index))):
+    elif (
+        rank_of(index) == 1
+        and index
+        and index[0] >= 0
+        and index == tuple(range(index[0], index[0] + len(index)))
+    ):
         ends = (index[0], size - index[0] - len(index))
         widths = [str(ends) if at == axis else "(0, 0)" for at in range(-rank, 0)]
         return f"pad({text}, ({', '.join(widths)}{',' * (rank == 1)}))", ATOM
@@ -280,22 +281,34 @@ def rank_of(index: Any) -> int:
     return 1 + rank_of(index[0]) if isinstance(index, tuple) and index else int(index == ())
 
 
-def _window(index: Any) -> tuple[int, int, int, int, int] | None:
+def _window(index: Any, size: Size) -> tuple[int, int, int, int, int] | None:
     """(padding, stride, dilation, windows, width) of places that are windows over an axis."""
     if rank_of(index) != 2 or not index[0]:
         return None
     inside = [(i, j) for i, row in enumerate(index) for j, x in enumerate(row) if x >= 0]
-    count, width = len(index), len(index[0])
-    for stride in range(1, 1 + max(max(row) for row in index) + width):
-        for dilation in range(1, 2 + max(max(row) for row in index)):
-            i, j = inside[0] if inside else (0, 0)
-            start = index[i][j] - i * stride - j * dilation
-            if (
-                all(index[i][j] == start + i * stride + j * dilation for i, j in inside)
-                and start <= 0
-            ):
-                return -start, stride, dilation, count, width
-    return None
+    stride = next((index[i + 1][j] - index[i][j] for i, j in inside if _has(index, i + 1, j)), 1)
+    dilation = next((index[i][j + 1] - index[i][j] for i, j in inside if _has(index, i, j + 1)), 1)
+    i, j = inside[0] if inside else (0, 0)
+    start = index[i][j] - i * stride - j * dilation
+    if stride < 1 or dilation < 1 or start > 0:
+        return None
+    for i, row in enumerate(index):
+        for j, place in enumerate(row):
+            here = start + i * stride + j * dilation
+            outside = here < 0 or (isinstance(size, int) and here >= size)
+            if place != (-1 if outside else here):
+                return None
+    return -start, stride, dilation, len(index), len(index[0])
+
+
+def _has(index: Any, i: int, j: int) -> bool:
+    """Whether a window has a place there that is no padding."""
+    return i < len(index) and j < len(index[i]) and index[i][j] >= 0
+
+
+def has_gaps(index: Any) -> bool:
+    """Whether some places are -1: padding, which holds 0."""
+    return index < 0 if isinstance(index, int) else any(map(has_gaps, index))
 
 
 def _reach(window: tuple[int, int, int, int, int]) -> int:
@@ -304,15 +317,15 @@ def _reach(window: tuple[int, int, int, int, int]) -> int:
     return (count - 1) * stride + (width - 1) * dilation + 1
 
 
-def _places(index: Any) -> str:
+def _places(index: Any, size: Size) -> str:
     """The places of an index between brackets."""
     if isinstance(index, int):
         return str(index)
     if rank_of(index) == 1 and index:
         step = index[1] - index[0] if len(index) > 1 else 1
-        if step > 0 and index == tuple(range(index[0], index[-1] + 1, step)):
+        if index[0] >= 0 < step and index == tuple(range(index[0], index[-1] + 1, step)):
             return f"{index[0] or ''}:{index[-1] + 1}" + f":{step}" * (step > 1)
-    window = _window(index)
+    window = _window(index, size)
     if window is not None:
         _, stride, dilation, count, width = window
         starts = f"arange({count})[:, None]" + f"*{stride}" * (stride > 1)
@@ -327,11 +340,13 @@ def listed(index: Any) -> str:
 
 def _selector(index: Any, size: Size) -> str:
     """The 0/1 array of shape index + (size,) with 1 at each place; none where the place is -1."""
-    window = _window(index)
-    if window is not None and min(map(min, index)) < 0:
-        whole = max(_reach(window), window[0] + int(size))
-        return f"eye({whole})[{_places(index)}][..., {window[0]}:{window[0] + int(size)}]"
-    return f"eye({size})[{_places(index)}]"
+    window, places = _window(index, size), _places(index, size)
+    if not has_gaps(index):
+        return f"eye({size})[{places}]"
+    if window is None:  # -1 is the last row, which is cut off
+        return f"eye({int(size) + 1})[{places}][..., :{size}]"
+    whole = max(_reach(window), window[0] + int(size))
+    return f"eye({whole})[{places}][..., {window[0]}:{window[0] + int(size)}]"
 
 
 def winner_text(text: str, shape: Shape, settings: Mapping[str, Any]) -> Piece:

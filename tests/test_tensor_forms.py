@@ -262,6 +262,15 @@ def selections() -> list[tuple[str, str, str]]:
         ("input X[4,3]", "sum(X[:, 1]**2)", "X"),
         ("input X[4,3]", "sum(take(X, [0, 0], axis=1)**2)", "X"),
         ("input X[2,4,3]", "sum(X[:, 1]**2)", "X"),
+        ("input X[2000]", "sum(take(X, [[0, 1999], [5, 3]])**2)", "X"),
+        ("input X[5]", "sum(pad(X**2, 1)[0:3]**2)", "X"),
+        ("input X[5]", "sum(take(pad(X**2, 1), [0, 3, 6, 2])**3)", "X"),
+        ("input X[5,2]", "sum(take(pad(X, ((2, 0), (0, 0)))**2, [[0, 3], [1, 5]])**3)", "X"),
+        ("input X[5]", "sum(pad(X, (2, 0))[0:4:2]**3)", "X"),
+        ("input X[5] w[2]", "y = conv1d(X, w, stride=7, padding=1)", "X"),
+        ("input X[5] w[2]", "y = conv1d(X, w, stride=7, padding=1)", "w"),
+        ("input X[2] w[3]", "y = conv1d(X, w, stride=4, padding=5, dilation=3)", "X"),
+        ("input X[2] w[3]", "y = conv1d(X, w, stride=4, padding=5, dilation=3)", "w"),
         ("input X[n,3]", "sum(softmax(X)**2)", "X"),
         ("input X[n,3]", "sum(logsumexp(X, axis=1)**2)", "X"),
         ("input X[n,3]", "sum(norm(X, axis=1)**3)", "X"),
@@ -294,6 +303,37 @@ def test_printed_selections_are_numpy(inputs: str, formula: str, wrt: str) -> No
     assert np.shape(found) == wanted.shape, text
     np.testing.assert_allclose(np.asarray(found, float), wanted, rtol=1e-12, err_msg=text)
     assert g.reverse("f")[wrt].latex()
+    if "n" not in map(str, g[wrt].shape) and np.size(at[wrt]) < 100:
+        text = str(g.hessian("f", wrt))
+        found = np.asarray(evaluate(text, g.values(at)), dtype=float)
+        wanted = np.asarray(g.hessian("f", wrt, at), dtype=float)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12, err_msg=text)
+
+
+def test_constants_are_matrices_in_latex() -> None:
+    g = gc.parse("input x[2]\nf = sum(2*[1, -2]*x + [[1, 1/3], [0.5, 2]] @ x)")
+    text = g.reverse("f")["x"].latex()
+    assert r"2 \begin{pmatrix} 1 \\ -2 \end{pmatrix}" in text
+    assert r"\begin{pmatrix} 1 & \frac{1}{3} \\ 0.5 & 2 \end{pmatrix}^{\top}" in text
+    page = g.explain("f")
+    assert r"\begin{pmatrix} 1 \\ -2 \end{pmatrix}" in page.latex
+    assert "pmatrix" not in page.html and "<mtable>" in page.html
+    deep = gc.parse("input x[2,1,2]\nf = sum(x*[[[1, 2]], [[3, 4]]])").reverse("f")["x"].latex()
+    inner = [r"\begin{pmatrix} 1 & 2 \end{pmatrix}", r"\begin{pmatrix} 3 & 4 \end{pmatrix}"]
+    assert deep == rf"\left({', '.join(inner)}\right)"
+    wide = gc.Graph("wide")
+    x = wide.input("x", shape=(300,))
+    wide.node("f", gc.sum(x * np.arange(300.0)))
+    assert r"\vdots" in wide.reverse("f")["x"].latex()
+
+
+def test_indices_keep_their_rows_in_latex() -> None:
+    g = gc.parse("input x[6]\nf = sum(take(x, [[0, 5], [1, 3]])**2)")
+    text = g.reverse("f")["x"].latex()
+    assert r"\operatorname{take}\left(x, [[0, 5], [1, 3]]\right)" in text
+    assert r"\operatorname{scatter}_{[[0, 5], [1, 3]]}" in text
+    padded = gc.parse("input x[2]\nh = pad(x, 1)\nf = sum(h**2)").forward({"x": "t"})["h"]
+    assert "x" not in padded.latex()
 
 
 def test_names_are_escaped_in_latex() -> None:

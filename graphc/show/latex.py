@@ -9,7 +9,7 @@ from typing import Any
 
 from ..formula import CALLS, formula_text, index_text, is_mask, number_text
 from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, gather_text
+from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, gather_text, has_gaps
 from ..operations import OPERATIONS
 from ..shapes import Shape, Size
 from ..structure import Structure
@@ -31,6 +31,7 @@ _SPECIAL = {character: "\\" + character for character in "{}$&#_%"} | {
 _WORD = re.compile(r"([^\W\d_]+)([0-9]*)\Z")
 _PART = re.compile(r"[^\W\d_]*[0-9]*\Z(?<=.)")
 _NUMBER = re.compile(r"\d|\\frac\{\d+\}\{\d+\}")
+MOST_LISTED = 12  # rows, columns and places that are written before the dots
 JUXTAPOSED = 4  # how tightly a product of matrices binds: more than a scalar factor or \odot
 POWER_BASE = 5  # what binds less tightly is put in brackets before it gets an exponent
 
@@ -179,7 +180,8 @@ def call_latex(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Pi
 
     def text(argument: Any) -> str:
         if isinstance(argument, list):
-            return ", ".join(text(part) for part in argument)
+            parts = ", ".join(text(part) for part in argument)
+            return f"[{parts}]" if name == "take" else parts  # places, or values
         if isinstance(argument, tuple) and argument and argument[0] == "row":
             return str(piece(argument[1])[0])
         return (
@@ -220,6 +222,8 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op == "gather":
         if len(shape) > len(inner):
             return _call("windows", *texts)
+        if has_gaps(settings["index"]):
+            return _call("gather", *texts, below=_listed(settings["index"]))
         return _element(operands[0], gather_text(("x", ATOM), inner, settings)[0][2:-1])
     if op == "scatter" and isinstance(settings["index"], int) and len(shape) < 3:
         unit: Piece = (f"e_{{{settings['index']}}}", ATOM)
@@ -227,7 +231,7 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
             return unit if texts[0] == "1" else (f"{_bracket(operands[0], 2)} {unit[0]}", 2)
         left, right = (operands[0], unit) if settings["axis"] == -1 else (unit, operands[0])
         return f"{_bracket(left, JUXTAPOSED)} {_transposed(right)}", JUXTAPOSED
-    below = ""
+    below = _listed(settings["index"]) if op == "scatter" else ""
     if op == "reshape":
         below = _sizes(settings["shape"])
     elif "axes" in settings and not every and not (op == "softmax" and settings["axes"] == (-1,)):
@@ -235,6 +239,15 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op == "winner":
         return _call("onehot", _call("argmax", *texts, below=below)[0])
     return _call({"largest": "max"}.get(op, op), *texts, below=below)
+
+
+def _listed(index: Any) -> str:
+    """Places along an axis, the first of them if there are many."""
+    if isinstance(index, int):
+        return str(index)
+    parts = [_listed(part) for part in index[:MOST_LISTED]]
+    parts += [r"\ldots"] * (len(index) > MOST_LISTED)
+    return f"[{', '.join(parts)}]"
 
 
 def _einsum(spec: str, shape: Shape, texts: list[str]) -> Piece:
@@ -394,7 +407,9 @@ def _bracket(piece: Piece, least: int) -> str:
 
 
 def number_latex(value: Any) -> Piece:
-    """A number of a formula."""
+    """A number of a formula, or a constant array."""
+    if getattr(value, "shape", ()):
+        return matrix_latex(value), ATOM
     text, binding = number_text(value)
     fraction = re.fullmatch(r"(-?)(\d+)/(\d+)", text)
     if fraction:
@@ -403,6 +418,23 @@ def number_latex(value: Any) -> Piece:
     if not re.fullmatch(r"-?[\d.]+", text):
         return expression_latex(getattr(value, "expression", value)), 0
     return text, binding
+
+
+def matrix_latex(value: Any) -> str:
+    """A constant array: a column, a matrix, or a list of matrices; what is long has dots."""
+    if len(value.shape) > 2:
+        parts = [matrix_latex(part) for part in value[:MOST_LISTED]]
+        dots = [r"\ldots"] * (len(value) > MOST_LISTED)
+        return rf"\left({', '.join(parts + dots)}\right)"
+    rows = [[part] if len(value.shape) == 1 else part for part in value[:MOST_LISTED]]
+    wide = len(value.shape) == 2 and value.shape[1] > MOST_LISTED
+    lines = [
+        " & ".join([number_latex(part)[0] for part in row[:MOST_LISTED]] + [r"\cdots"] * wide)
+        for row in rows
+    ]
+    lines += [r"\vdots"] * (len(value) > MOST_LISTED)
+    body = r" \\ ".join(lines)
+    return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
 CALLS[style] = call_latex

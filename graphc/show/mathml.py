@@ -215,7 +215,7 @@ class _Reader:
         name = self.raw()
         if name == "array":
             self.raw()
-        if name not in ("bmatrix", "matrix", "cases", "array", "aligned"):
+        if name not in ("bmatrix", "pmatrix", "matrix", "cases", "array", "aligned"):
             raise Unknown
         rows: list[list[str]] = [[]]
         while True:
@@ -233,7 +233,8 @@ class _Reader:
             if any(row)
         )
         table = f"<mtable>{cells}</mtable>"
-        left, right = {"bmatrix": ("[", "]"), "cases": ("{", "")}.get(name, ("", ""))
+        fences = {"bmatrix": ("[", "]"), "pmatrix": ("(", ")"), "cases": ("{", "")}
+        left, right = fences.get(name, ("", ""))
         marks = [f'<mo stretchy="true">{m}</mo>' if m else "" for m in (left, right)]
         return f"<mrow>{marks[0]}{table}{marks[1]}</mrow>"
 
