@@ -44,7 +44,7 @@ from .exact import (
 )
 from .functions import FUNCTIONS, Function
 from .given import array_from_user, from_user
-from .operations import OPERATIONS
+from .operations import OPERATIONS, SELECTIONS
 from .rules import formula
 from .shapes import LETTERS, resolve
 from .value import COMPARISONS
@@ -157,16 +157,51 @@ class Numbers:
         return chosen
 
     def _masked(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
-        """Functions of values that are absent at some points: only products and sums keep it so."""
-        masks = [arg.mask for arg in args if type(arg) is Masked]
+        """Functions of values that are absent at some points; gates.py has the same rules."""
+        masks = [arg.mask if type(arg) is Masked else True for arg in args]
         plain = [arg.values if type(arg) is Masked else arg for arg in args]
         result = self.apply(op, plain, settings)
-        if op == "neg" or (op == "add" and len(masks) == len(args)):
-            return Masked(result, reduce(np.logical_or, masks))
-        if op == "mul":
-            mask = np.broadcast_to(reduce(np.logical_and, masks), np.shape(result))
-            return Masked(self._where(mask, result, 0), mask)
+        if type(result) is Masked:  # a gate behind a gate
+            masks, result = [*masks, result.mask], result.values
+        if op in ("mul", "taken", "untaken"):
+            return self._absent(result, reduce(_and, masks))
+        if op in ("neg", "identity"):
+            return Masked(result, masks[0])
+        if op in ("add", "sub") and not any(mask is True for mask in masks):
+            return _noted(result, reduce(_or, masks))
+        if op == "add" and False in [mask for mask in masks if isinstance(mask, bool)]:
+            return plain[1 - masks.index(False)]  # nothing was added
+        if op == "where":
+            return _noted(result, _chosen(*plain[:1], *masks[1:]))
+        if op == "contract" or op in SELECTIONS:
+            place = next(i for i, mask in enumerate(masks) if mask is not True)
+            return self._through(op, plain, settings, place, masks[place], result)
         return result
+
+    def _absent(self, result: Any, mask: Any) -> Any:
+        """A value that is 0 where its mask is not alive."""
+        if mask is True:
+            return result
+        if isinstance(mask, bool) and not np.shape(result):
+            return Masked(_nothing(result), False)
+        return Masked(self._where(np.broadcast_to(mask, np.shape(result)), result, 0), mask)
+
+    def _through(
+        self,
+        op: str,
+        args: list[Any],
+        settings: dict[str, Any],
+        place: int,
+        mask: Any,
+        result: Any,
+    ) -> Any:
+        """A sum, or chosen elements: alive where any of its elements is."""
+        if not np.shape(args[place]):
+            return self._absent(result, mask)  # a number times an array
+        alive = np.broadcast_to(mask, np.shape(args[place])).astype(np.float64)
+        ones = [alive if i == place else np.ones(np.shape(a))[()] for i, a in enumerate(args)]
+        count = self._tensor(op, ones, settings)
+        return _noted(result, count > 0 if np.shape(count) else bool(count > 0))
 
     # Tensors: one implementation for floats and exact numbers, in arrays.py.
 
@@ -464,11 +499,40 @@ def _vectorised(name: str) -> Callable[..., Any]:
 
 
 def _gate(condition: Any, value: Any, wanted: bool) -> Any:
-    """The value where the branch is taken; no path (None) at a point where it is not."""
+    """The value where the branch is taken, nothing elsewhere."""
     if isinstance(condition, np.ndarray):
         mask = condition == wanted
         return Masked(NUMBERS._where(mask, value, 0), mask)
-    return value if bool(condition) == wanted else None
+    if isinstance(condition, np.bool_):  # a float decided, so the choice is a float
+        value = as_float(value)
+    return value if bool(condition) == wanted else Masked(_nothing(value), False)
+
+
+def _nothing(value: Any) -> Any:
+    """0, as a float where a value is one."""
+    return np.float64(0) if isinstance(value, (float, np.ndarray)) else 0
+
+
+def _noted(value: Any, mask: Any) -> Any:
+    return value if mask is True else Masked(value, mask)
+
+
+def _and(one: Any, other: Any) -> Any:
+    if isinstance(one, bool):
+        return one and other
+    return np.logical_and(one, other) if not isinstance(other, bool) else other and one
+
+
+def _or(one: Any, other: Any) -> Any:
+    if isinstance(one, bool):
+        return one or other
+    return np.logical_or(one, other) if not isinstance(other, bool) else other or one
+
+
+def _chosen(condition: Any, one: Any, other: Any) -> Any:
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, one, other)
+    return one if condition else other
 
 
 NUMBERS = Numbers()

@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import GraphcError, NotFiniteWarning, listing
 from .evaluation import Edge
-from .exact import as_float
+from .exact import Masked, as_float
 from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
 from .request import Derivatives, Request
 from .shapes import LETTERS, Shape
@@ -542,7 +542,14 @@ def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
         raise GraphcError(f"out has shape {dense.shape}, but the graph needs {(size, size)}")
     transposed = dense.T
     transposed[...] = 0
-    for node in order:
+    plain = exact or all(
+        type(z) is not Masked and np.isfinite(as_float(z)) for zs in edges.values() for _, z in zs
+    )
+    if not plain:  # 0 times infinity: only the sweep knows where no path leads
+        for node, row in pair_rows(request, order).items():
+            for source, value in row.items():
+                transposed[place[node], place[source]] = as_float(value)
+    for node in order if plain else ():
         here = transposed[place[node]]
         for source, z in edges[node]:
             factor = z if exact else float(as_float(z))
@@ -683,13 +690,17 @@ def largest_paths(
         z = evaluation.local(edge[0])[edge[1]]
         return zero if z is None else z
 
+    def multiply(z: Any, product: Any) -> Any:
+        found = evaluation.times(z, product)
+        return zero if found is None else found
+
     found = top_paths(
         sorted(between),
         out_of(graph, between),
         source,
         target,
         weight,
-        evaluation.times,
+        multiply,
         lambda v: abs(float(as_float(v))),
         evaluation.algebra.constant(1),
         k,

@@ -56,8 +56,9 @@ def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "revers
 class Naming:
     """Gives the rows of a derivative graph their names, h_bar or h_dot."""
 
-    def __init__(self, graph: Structure, suffix: str, seeds: Mapping[int, int]) -> None:
-        self.graph = graph
+    def __init__(self, rows: Rows, suffix: str, seeds: Mapping[int, int]) -> None:
+        self.rows = rows
+        self.graph = graph = rows.graph
         self.suffix = suffix
         self.seeds = seeds
         self.declared = len(graph.ops)  # rows before this one belong to the user's formulas
@@ -69,14 +70,16 @@ class Naming:
             return row  # a seed that is an argument bears the name already
         own = self.seeds.get(node) == row  # nobody else's row, unless it has a name
         if row in self.graph.names or (row < self.declared and not own):
-            row = self.graph.operation("identity", (row,), {})
+            row = self.rows.copied(row)
+        if self.graph.shape(row):
+            self.rows.note_diagonal(row)
         self.graph.derivative_of[row] = node
         return self.graph.bind(self.graph.unused_name(wanted), row)
 
 
-def rows_evaluation(graph: Structure) -> Evaluation:
+def rows_evaluation(rows: Rows) -> Evaluation:
     """The algebra of program values: carrying appends rows, and a row's value is the row."""
-    return Evaluation(graph, Rows(graph), {row: row for row in range(len(graph.ops))}, {})
+    return Evaluation(rows.graph, rows, {row: row for row in range(len(rows.graph.ops))}, {})
 
 
 def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> set[int]:
@@ -109,9 +112,10 @@ def adjoints(
     With `lead` the seeds have these further axes in front, and so have the adjoints.
     """
     useful = _between(graph, sources, seeds)
-    evaluation = rows_evaluation(graph)
+    rows = Rows(graph)
+    evaluation = rows_evaluation(rows)
     evaluation.lead = lead
-    naming = Naming(graph, "bar", seeds)
+    naming = Naming(rows, "bar", seeds)
     arrived = sweep(
         sorted(useful | set(seeds), reverse=True),
         lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
@@ -131,9 +135,10 @@ def tangents(
 ) -> list[int]:
     """The rows of the tangents of the targets, appended to the graph; zeros where no path leads."""
     useful = _between(graph, seeds, targets)
-    evaluation = rows_evaluation(graph)
+    rows = Rows(graph)
+    evaluation = rows_evaluation(rows)
     evaluation.lead = lead
-    naming = Naming(graph, "dot", seeds)
+    naming = Naming(rows, "dot", seeds)
     hops = out_of(graph, sorted(useful))
     arrived = sweep(
         sorted(useful | set(seeds)),

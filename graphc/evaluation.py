@@ -7,17 +7,18 @@ the target's formula, one by one, so that no Jacobian is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .arithmetic import Numbers
 from .errors import GraphcError
-from .exact import Undefined, as_float, sign_of
+from .exact import NOTHING, Masked, Undefined, as_float, sign_of
 from .formula import formula_text
 from .operations import OPERATIONS, Local, repeated_to, summed_to
 from .paths import sweep
-from .rules import Algebra, rule
+from .rules import Algebra, Rows, rule
 from .shapes import Shape
 from .structure import LEAVES, Structure
 
@@ -35,7 +36,7 @@ class Evaluation:
         self.values = known
         self.symbols = symbols  # values of the free symbols of a from_edges graph
         self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
-        self.gated = False  # whether a branch not taken has cut a path
+        self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
         self._locals: dict[int, tuple[Any, ...]] = {}
         self._pulled: tuple[int, Any, list[Any]] | None = (
@@ -111,7 +112,11 @@ class Evaluation:
         adjoints = sweep(
             reversed(formula.rows), hops, {node: self.algebra.constant(1)}, self.times, self.add
         )
-        return [adjoints.get(source) for source in formula.sources]
+        cut = NOTHING if isinstance(self.algebra, Numbers) else None
+        return [
+            adjoints.get(source, cut if passes else None)
+            for source, passes in zip(formula.sources, formula.passes, strict=True)
+        ]
 
     def partials(self, row: int, node: int) -> list[Any]:
         """The partial of one operation by each operand."""
@@ -126,9 +131,17 @@ class Evaluation:
         for switch in applied.switches:
             if isinstance(self.algebra, Numbers) and _is_zero(switch.run(self.algebra, arguments)):
                 self._on_kink(row, node)
-        found = [partial.run(self.algebra, arguments) for partial in applied.partials]
-        self.gated = self.gated or any(z is None for z in found)
-        return found
+        if not isinstance(self.algebra, Numbers):
+            return [partial.run(self.algebra, arguments) for partial in applied.partials]
+        if graph.ops[row] == "where":
+            self._tell_switches(operands[0], node)
+        for slot, operand in enumerate(operands):
+            if graph.ops[operand] == "const" and _is_exact_zero(arguments[slot]):
+                arguments[slot] = NOTHING
+        return [
+            NOTHING if partial.is_zero else partial.run(self.algebra, arguments)
+            for partial in applied.partials
+        ]
 
     def _on_kink(self, row: int, node: int) -> None:
         self.kinks[node] = None
@@ -259,9 +272,7 @@ class Evaluation:
         op = self.graph.ops[row]
         if op == "where" and slot:
             gate = "taken" if slot == 1 else "untaken"
-            passed = self.algebra.apply(gate, (here.args[0], carried), {})
-            self.gated = self.gated or passed is None
-            return passed
+            return self._passed(self.algebra.apply(gate, (here.args[0], carried), {}))
         if op == "where" or self.graph.is_condition(row):
             self._tell_switches(row, node)
             self.gated = True  # a condition has an edge, over which nothing comes
@@ -280,7 +291,18 @@ class Evaluation:
 
     def times(self, local: Any, carried: Any) -> Any:
         """A carried value times a local derivative."""
-        return None if local is None else self.algebra.apply("mul", (carried, local), {})
+        if local is None or self._passed(local) is None:
+            return None
+        return self._passed(self.algebra.apply("mul", (carried, local), {}))
+
+    def _passed(self, value: Any) -> Any:
+        """The value, or None where nothing passes."""
+        if isinstance(self.algebra, Rows):
+            nothing = self.algebra.number(value) == 0
+        else:
+            nothing = type(value) is Masked and value.mask is False
+        self.gated = self.gated or nothing
+        return None if nothing else value
 
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
@@ -289,6 +311,10 @@ class Evaluation:
 
 def _is_undefined(value: Any) -> bool:
     return type(value) is Undefined or (isinstance(value, float) and value != value)
+
+
+def _is_exact_zero(value: Any) -> bool:
+    return type(value) in (int, Fraction) and value == 0
 
 
 def _is_zero(value: Any) -> bool:

@@ -101,10 +101,13 @@ class Undefined:
 
 @dataclass(frozen=True)
 class Masked:
-    """An adjoint that is absent where its mask is False: 0 there, whatever it is multiplied by."""
+    """A derivative that is absent where its mask is False: 0 there, whatever multiplies it."""
 
     values: Any
-    mask: Any
+    mask: Any  # an array, or True or False at one point
+
+
+NOTHING = Masked(0, False)  # a derivative that is 0 as a formula
 
 
 def bits(number: Any) -> int:
@@ -168,6 +171,8 @@ def as_float(value: Any) -> Any:
         return value
     if type(value) is Undefined:
         return np.float64(np.nan)
+    if type(value) is Masked:
+        return as_float(value.values)
     try:
         return np.float64(float(value.digits if type(value) is Exact else value))
     except OverflowError:
@@ -205,6 +210,8 @@ def as_expression(value: Any) -> Any:
 
 def brief(value: Any) -> str:
     """A number in a few characters."""
+    if type(value) is Masked:
+        value = value.values
     if type(value) is Exact:
         value = value.digits
     if hasattr(value, "_mpf_"):

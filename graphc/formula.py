@@ -259,6 +259,8 @@ def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if _is_number(graph, taken, 1) and _is_number(graph, other, 0):
         return operands[0]
     if _is_number(graph, other, 0) and not is_mask(graph, taken) and _is_finite(graph, taken):
+        if gates_columns(graph, row):
+            return f"{bracket(operands[1], 2)} @ diag({operands[0][0]})", 2
         least = 3 if "@" in operators(operands[1][0]) else 2
         return f"{bracket(operands[1], least)}*{bracket(operands[0], 1)}", 2
     branches = [as_number(graph, *both) for both in ((taken, operands[1]), (other, operands[2]))]
@@ -303,6 +305,12 @@ def _columns(graph: Structure, row: int) -> tuple[int, ...]:
     if places is None or shapes[0][-1] != shapes[1][-1]:
         return ()  # a vector of one element is broadcast, which a diagonal matrix is not
     return places if graph.operands[row][places[1]] not in graph.names else ()
+
+
+def gates_columns(graph: Structure, row: int) -> bool:
+    """Whether a vector of conditions decides which columns of a matrix are kept, else 0."""
+    shapes = [graph.shape(operand) for operand in graph.operands[row]]
+    return [len(shape) for shape in shapes[:2]] == [1, 2] and shapes[0][-1] == shapes[1][-1]
 
 
 def _without_brackets(graph: Structure, row: int, operands: list[Piece]) -> list[Piece]:
@@ -363,7 +371,9 @@ def _word(graph: Structure, row: int) -> str:
         and isinstance(graph.settings(row)["index"], int)
     ):
         return "scaled"  # s*eye(3)[0]
-    return "product" if op == "where" else ""
+    if op == "where":
+        return "matmul" if gates_columns(graph, row) else "product"
+    return ""
 
 
 def _is_number(graph: Structure, row: int, number: int) -> bool:
@@ -393,7 +403,7 @@ def _is_finite(graph: Structure, row: int) -> bool:
         exponent = graph.settings(here).get("exponent", -1)
         if graph.ops[here] not in FINITE and not (isinstance(exponent, int) and exponent > 0):
             return False
-        stack.extend(graph.operands[here])
+        stack.extend(graph.operands[here][graph.ops[here] == "where" :])  # not the condition
     return True
 
 

@@ -524,10 +524,10 @@ def _winner_partials(
     for i, x in enumerate(operands):  # two winners at once are a kink
         kink.switches += [abs_(x - best) + abs_(y - best) for y in operands[i + 1 :]]
     if kink.override in (None, "error"):
-        shares, open_ = [], 1
-        for win in wins:
-            shares.append(win * open_)
-            open_ = open_ * (1 - win)
+        shares = wins
+        for i, x in enumerate(operands):  # the first winner closes the way to the later ones
+            later = [where(x == best, 0, share) for share in shares[i + 1 :]]
+            shares = [*shares[: i + 1], *later]
         return tuple(shares)
     if kink.override != "share":
         raise GraphcError(

@@ -64,6 +64,7 @@ class Operation:
 
 
 OPERATIONS: dict[str, Operation] = {}
+SELECTIONS = ("gather", "scatter", "reshape")  # each element is one of the operand's, or 0
 
 
 def define(name: str, **fields: Any) -> None:

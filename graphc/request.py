@@ -224,7 +224,9 @@ class Request:
         letters = LETTERS[: len(shape)]
         sizes = tuple(zip(letters, shape, strict=True))
         one = algebra.constant(1)
-        return algebra.apply("contract", (one,), {"spec": f"->{letters}{letters}", "sizes": sizes})
+        spec = {"spec": f"->{letters}{letters}", "sizes": sizes}
+        whole = algebra.apply("contract", (one,), spec)
+        return Masked(whole, whole != 0) if isinstance(whole, np.ndarray) else whole
 
     def zero(self, shape: Shape) -> Any:
         """A result where no path leads."""

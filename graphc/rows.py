@@ -1,7 +1,7 @@
 """Rows: the algebra of program values. Applying a function appends a row, in its simplest form.
 
 Formulas with tensors are kept as a person would write them: a number, then scalars, then matrices.
-Every rule keeps the value, and a gate where(c, g, 0) stays around what may be infinite.
+Every rule keeps the value; what came through a gate where(c, g, 0) stays gated (gates.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from .arrays import split_spec
+from .gates import Gates
 from .matrix_form import PAIRS, canonical
 from .shapes import LETTERS, Shape, Size, unused_letters
 from .structure import Structure
@@ -24,6 +25,8 @@ class Rows:
 
     def __init__(self, graph: Structure) -> None:
         self.graph = graph
+        self.gates = Gates(self)
+        self.diagonals: set[int] = set()
 
     def constant(self, value: Any) -> int:
         return self.graph.constant(value)
@@ -37,13 +40,27 @@ class Rows:
         return value if isinstance(value, (int, Fraction)) else None
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+        if op in ("taken", "untaken"):
+            condition, carried = args
+            return self.gates.gated(condition, carried, op == "taken")
+        if not self.gates.active:
+            return self.simplest(op, args, settings)
+        if op == "mul":
+            left, right = args
+            product = self.gates.product(left, right, lambda *pair: self.simplest("mul", pair, {}))
+            if product is not None:
+                return product
+        row = self.simplest(op, args, settings)
+        self.gates.after(op, args, settings, row)
+        return row
+
+    def simplest(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+        """The row of an operation in its simplest form."""
         if op == "contract":
             return self.contract(list(args), settings)
         if self.graph.shapes and op in TIDY:
             return TIDY[op](self, *args, **settings)
         numbers = [self.number(arg) for arg in args]
-        if op == "mul" and (gated := self.inside_gate(*args)) is not None:
-            return gated
         if op == "mul":
             for this, other in ((0, 1), (1, 0)):
                 if numbers[this] == 1:
@@ -62,12 +79,12 @@ class Rows:
             return self.constant(EXACT[op](*numbers))
         if op == "add" and self.graph.ops[args[1]] == "neg":
             op, args = "sub", (args[0], self.graph.operands[args[1]][0])
-        if op in ("taken", "untaken"):
-            return self.gate(op, *args)
         return self.graph.operation(op, tuple(args), settings)
 
     def gate(self, op: str, condition: int, carried: int) -> int:
-        """What passes where the condition holds (or does not), 0 elsewhere."""
+        """where(c, g, 0), or where(c, 0, g)."""
+        if self.number(carried) == 0:
+            return carried
         shape = self.graph.shape(condition)
         diagonal = self.spread(carried)
         if diagonal is not None and self.is_diagonal(diagonal[2]):  # a gate on a diagonal
@@ -83,28 +100,13 @@ class Rows:
         chosen = branches if op == "taken" else branches[::-1]
         return self.graph.operation("where", (condition, *chosen), {})
 
-    def inside_gate(self, carried: int, local: int) -> int | None:
-        """where(c, g, 0) * z as where(c, g * z, 0): z may be infinite where c does not hold."""
-        graph = self.graph
-        if graph.ops[carried] != "where" or self.number(local) is not None:
-            return None
-        condition, *branches = graph.operands[carried]
-        zero = next((i for i, row in enumerate(branches) if self.number(row) == 0), None)
-        if zero is None or graph.shape(carried) != graph.shape(condition):
-            return None
-        if carried in graph.names:
-            product = graph.operation("mul", (carried, local), {})
-        else:
-            product = self.apply("mul", (branches[1 - zero], local), {})
-        branches = [branches[zero], product] if zero == 0 else [product, branches[zero]]
-        return graph.operation("where", (condition, *branches), {})
-
     # Sums and products in graphs with tensors: an exact factor times a row.
 
     def inside(self, row: int, op: str) -> tuple[int, ...]:
         """The operands of an unnamed row of this operation; nothing for other rows."""
         graph = self.graph
-        return graph.operands[row] if graph.ops[row] == op and row not in graph.names else ()
+        named = row in graph.names and row not in self.diagonals
+        return () if named or graph.ops[row] != op else graph.operands[row]
 
     def term(self, row: int) -> Term:
         """A row as an exact factor times what is left."""
@@ -175,9 +177,6 @@ class Rows:
 
     def product(self, left: int, right: int) -> int:
         graph = self.graph
-        gated = self.inside_gate(left, right)
-        if gated is not None:
-            return gated
         if graph.shape(left) and not graph.shape(right):
             left, right = right, left
         if not graph.shape(left):
@@ -397,6 +396,28 @@ class Rows:
 
     def is_diagonal(self, letters: str) -> bool:
         return len(set(letters)) < len(letters)
+
+    def copied(self, row: int) -> int:
+        """Another row of the same value, which can bear another name."""
+        graph = self.graph
+        if row in self.diagonals:
+            return graph.operation(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
+        return self.gates.copied(row, graph.operation("identity", (row,), {}))
+
+    def note_diagonal(self, row: int) -> None:
+        """Remembers a carried multiple of a diagonal, which no name may hide.
+
+        The zeros beside a diagonal are none that an infinite factor turns to NaN.
+        """
+        inner: int | None = row
+        while inner is not None and not self.is_spread_diagonal(inner):
+            before, (_, inner) = inner, self.term(inner)
+            if inner == before:
+                inner = (self.scalar_divisor(before) or self.scalar_factor(before)[::-1])[0]
+            if inner == before:
+                return
+        if inner is not None:
+            self.diagonals.add(row)
 
     def is_spread_diagonal(self, row: int) -> bool:
         found = self.spread(row)

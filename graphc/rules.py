@@ -33,6 +33,11 @@ class Template:
     steps: tuple[tuple[str, tuple[int, ...], dict[str, Any]], ...]
     root: int
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is the constant 0."""
+        return bool(self.steps) and self.steps[-1][2].get("value") == 0  # the root comes last
+
     def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
         """The value of the root on these arguments."""
         slots = list(arguments)
@@ -141,16 +146,30 @@ def _scratch(record: Function, count: int) -> tuple[Structure, list[Value]]:
     return scratch, [Value(scratch, scratch.append(kind)) for kind in kinds]
 
 
-def _template(scratch: Structure, slots: int, result: Any) -> Template:
-    """The rows that a result needs, with the first `slots` rows as arguments."""
+def _template(scratch: Structure, slots: int, result: Any, gates: bool = False) -> Template:
+    """The rows that a result needs, with the first `slots` rows as arguments.
+
+    With `gates`, a branch that is the constant 0 is one over which nothing passes.
+    """
     root = scratch.lift(result)
     needed = [row for row in ancestors(scratch, [root]) if row >= slots]
     slot = {**{row: row for row in range(slots)}, **{r: slots + i for i, r in enumerate(needed)}}
-    steps = tuple(
-        (scratch.ops[row], tuple(slot[o] for o in scratch.operands[row]), scratch.settings(row))
-        for row in needed
-    )
-    return Template(steps, slot[root])
+    steps = []
+    for row in needed:
+        op, operands = scratch.ops[row], scratch.operands[row]
+        if gates and op == "where":
+            op, operands = _gate(scratch, *operands)
+        steps.append((op, tuple(slot[o] for o in operands), scratch.settings(row)))
+    return Template(tuple(steps), slot[root])
+
+
+def _gate(scratch: Structure, condition: int, above: int, below: int) -> tuple[str, Any]:
+    """where(c, g, 0) as taken(c, g), where(c, 0, g) as untaken(c, g)."""
+    if scratch.settings(below).get("value") == 0:
+        return "taken", (condition, above)
+    if scratch.settings(above).get("value") == 0:
+        return "untaken", (condition, below)
+    return "where", (condition, above, below)
 
 
 def _trace_rule(record: Function, count: int, settings: dict[str, Any]) -> Rule:
@@ -171,7 +190,7 @@ def _trace_rule(record: Function, count: int, settings: dict[str, Any]) -> Rule:
         )
     switches = [*kink.switches, *_declared_switches(record, operands)]
     return Rule(
-        tuple(_template(scratch, count + 1, partial) for partial in partials),
+        tuple(_template(scratch, count + 1, partial, gates=True) for partial in partials),
         _distinct(_template(scratch, count + 1, switch) for switch in switches),
     )
 
@@ -215,7 +234,7 @@ def _derived_rule(record: Function, count: int) -> Rule:
     adjoints = sweep(order, hops, {root: rows.constant(1)}, carry, add)
     partials = [Value(scratch, adjoints[i]) if i in adjoints else 0 for i in range(count)]
     return Rule(
-        tuple(_template(scratch, count + 1, partial) for partial in partials),
+        tuple(_template(scratch, count + 1, partial, gates=True) for partial in partials),
         _distinct(_template(scratch, count + 1, switch) for switch in switches),
     )
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from ..differentiate import rows_evaluation
 from ..evaluation import Edge, Evaluation
 from ..functions import FUNCTIONS
-from ..paths import sweep
-from ..rules import rule
+from ..rules import Rows, rule
 from ..shapes import Shape
 from ..structure import Structure
 
@@ -37,13 +36,14 @@ class Edges:
 def edges(graph: Structure) -> Edges:
     """The rows of every edge that a derivative passes."""
     copy = graph.duplicate()
-    evaluation = rows_evaluation(copy)
+    rows = Rows(copy)
+    evaluation = rows_evaluation(rows)
     found = Edges(copy)
     for node in graph.nodes():
         if evaluation.is_tensor(node):
             _tensor(found, evaluation, node)
         else:
-            _scalar(found, evaluation, node)
+            _scalar(found, rows, evaluation, node)
         found.switches.extend((node, row) for row in _switches(evaluation, node))
     for row in graph.nodes():
         copy.ops[row], copy.operands[row] = "input", ()
@@ -53,44 +53,16 @@ def edges(graph: Structure) -> Edges:
     return found
 
 
-def _scalar(found: Edges, evaluation: Evaluation, node: int) -> None:
-    graph = found.graph
-    for edge, _ in graph.edges_of(node):
+def _scalar(found: Edges, rows: Rows, evaluation: Evaluation, node: int) -> None:
+    for edge, _ in found.graph.edges_of(node):
         local = evaluation.local(node)[edge]
-        if local is not None:
-            found.local[node, edge] = local
-    if any(graph.ops[row] == "where" for row in graph.formula(node).rows):
-        found.gate.update(_gates(evaluation, node))
-
-
-def _gates(evaluation: Evaluation, node: int) -> dict[Edge, int]:
-    """Whether anything passes each edge: 1, or 0 where every way leads through an open branch."""
-    graph, algebra = evaluation.graph, evaluation.algebra
-    inside = set(graph.formula(node).rows)
-
-    def hops(row: int) -> list[tuple[int, Edge]]:
-        operands = graph.operands[row] if row in inside and graph.ops[row] != "stop" else ()
-        return [(operand, (row, slot)) for slot, operand in enumerate(operands)]
-
-    def carry(place: Edge, passed: int) -> int | None:
-        row, slot = place
-        if graph.ops[row] != "where":
-            return None if graph.is_condition(row) else passed
-        condition, zero = graph.operands[row][0], algebra.constant(0)
-        branches = (passed, zero) if slot == 1 else (zero, passed)
-        return graph.operation("where", (condition, *branches), {}) if slot else None
-
-    arrived = sweep(
-        sorted(inside, reverse=True),
-        hops,
-        {node: algebra.constant(1)},
-        carry,
-        lambda old, new: graph.operation("maximum", (old, new), {}),
-    )
-    sources = graph.formula(node).sources
-    return {
-        (node, edge): arrived[source] for edge, source in enumerate(sources) if source in arrived
-    }
+        if local is None:
+            continue
+        found.local[node, edge] = local
+        if rows.number(local) == 0:
+            found.gate[node, edge] = local
+        elif local in rows.gates.masks:
+            found.gate[node, edge] = rows.gates.indicator(rows.gates.masks[local])
 
 
 def _switches(evaluation: Evaluation, node: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..formula import CALLS, formula_text, index_text, is_mask, number_text
+from ..formula import CALLS, formula_text, gates_columns, index_text, is_mask, number_text
 from ..functions import FUNCTIONS
 from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, gather_text, has_gaps
 from ..operations import OPERATIONS
@@ -379,6 +379,8 @@ def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
     mask = rf"\left[{operands[0][0]}\right]"
     if is_mask(graph, row):
         return mask, ATOM
+    if gates_columns(graph, row):
+        return rf"{_bracket(operands[1], JUXTAPOSED)} {_call('diag', mask)[0]}", JUXTAPOSED
     between = r" \odot " if graph.shape(graph.operands[row][1]) else " "
     return f"{_bracket(operands[1], 2)}{between}{mask}", 2
 
