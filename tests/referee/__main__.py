@@ -63,7 +63,7 @@ def _search(name: str, graphs: int, seed: int) -> int:
     for place in range(graphs):
         found = judged(model_of(seed + place), libraries, seed + place)
         if found:
-            print(f"{name}: found in graph {place + 1}: {found[0]}")
+            print(f"{name}: found in graph {place + 1}, seed {seed + place}: {found[0]}")
             return 0
     print(f"{name}: not found in {graphs} graphs")
     return 1
