@@ -356,7 +356,7 @@ def derivative(
         )
         return verb(graph, graph.names[start], None, form).get(graph.names[end], 0)
     request = Request(graph, at, form, upstream(graph, [target]))
-    result = total(request, target, source, mode)
+    result = jacobian_entry(request, target, source, mode)
     request.tell_kinks()
     return result
 
@@ -507,14 +507,17 @@ def _tensor_pairs(request: Request, result: str) -> Derivatives:
     return pairs
 
 
-def jacobian_entry(request: Request, target: int, source: int) -> Any:
+def jacobian_entry(request: Request, target: int, source: int, mode: str = "reverse") -> Any:
     """The Jacobian between two nodes: of.shape + wrt.shape."""
-    graph = request.graph
-    entry = total(request, target, source)
-    full = (*graph.shape(target), *graph.shape(source))
-    if _is_single(graph.shape(target)) and graph.shape(target):
-        return request.reshaped(entry, full)
-    return entry
+    return _with_target_axes(request, target, source, total(request, target, source, mode))
+
+
+def _with_target_axes(request: Request, target: int, source: int, slope: Any) -> Any:
+    """A finished derivative with the axes of its target, which one element needs in no sweep."""
+    shape = request.graph.shape(target)
+    if not shape or not _is_single(shape):
+        return slope
+    return request.reshaped(slope, (*shape, *request.graph.shape(source)))
 
 
 def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
@@ -649,11 +652,13 @@ def pathwise(
     for path, product in path_products(request, source, target):
         total = product if total is None else request.evaluation.add(total, product)
         nodes = tuple(names[node] for node, _ in path)
-        terms.append(Term((nodes, request.finish(product, lambda: "the product along a path"))))
+        finished = request.finish(product, lambda: "the product along a path")
+        terms.append(Term((nodes, _with_target_axes(request, target, source, finished))))
     title = f"d {names[target]} / d {names[source]}"
     value = request.zero(graph.shape(source)) if total is None else total
     request.tell_kinks()
-    return PathSum(request.finish(value, lambda: title), terms, title)
+    slope = _with_target_axes(request, target, source, request.finish(value, lambda: title))
+    return PathSum(slope, terms, title)
 
 
 def path_products(request: Request, source: int, target: int) -> Iterator[tuple[Path, Any]]:

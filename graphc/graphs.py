@@ -82,17 +82,17 @@ class Node:
     @property
     def expr(self) -> Any:
         """The formula as a SymPy expression in the names it mentions."""
-        from .symbols import Symbols, symbol
+        from .symbols import Symbols, plain, symbol
 
         graph = self.graph
         if graph.has_tensors:
             return Expression(graph, self.row, whole=False, named=False)
         if self.kind in ("input", "param"):
-            return symbol(self.name)
+            return plain(symbol(self.name))
         sources = graph.formula(self.row).sources
         known = {source: symbol(graph.names[source]) for source in sources}
         advice = "collapse fewer nodes"
-        return evaluation.Evaluation(graph, Symbols(advice), known, {}).value(self.row)
+        return plain(evaluation.Evaluation(graph, Symbols(advice), known, {}).value(self.row))
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}{'' if self.text == self.name else ' = ' + self.text}>"

@@ -110,7 +110,14 @@ def from_sympy(
     if not isinstance(inputs, (str, Iterable, type(None))):
         raise GraphcError(f"inputs= takes names, not {type(inputs).__name__}; write inputs='x1 x2'")
     graph = Graph(name)
-    symbols = sorted({symbol.name for expr in outputs.values() for symbol in expr.free_symbols})
+    found = {symbol for expr in outputs.values() for symbol in expr.free_symbols}
+    symbols = sorted({symbol.name for symbol in found})
+    if len(symbols) < len(found):
+        twice = next(s for s in symbols if sum(symbol.name == s for symbol in found) > 1)
+        raise GraphcError(
+            f"from_sympy: {_brief(twice)} is the name of two symbols with different assumptions; "
+            "use one of them, such as sympy.Symbol(...) without assumptions"
+        )
     wanted = inputs.replace(",", " ").split() if isinstance(inputs, str) else inputs
     chosen = symbols if wanted is None else [str(symbol) for symbol in wanted]
     for symbol in chosen:

@@ -160,6 +160,10 @@ class Request:
                         f"{what} mentions the symbol {name!r}; give a number, or ask with at=None"
                     )
             return Evaluation(scratch, self.evaluation.algebra, {}, free).value(root)
+        if self.symbolic and getattr(value, "free_symbols", None) and not self.graph.has_tensors:
+            from .symbols import real
+
+            return real(value)
         if self.symbolic:
             return self.evaluation.algebra.constant(checked_number(value))
         number = from_user(value, what)
@@ -242,7 +246,9 @@ class Request:
         if self.symbolic:
             if isinstance(self.evaluation.algebra, Rows):
                 return Expression(self._shown(), value, self.form == "inputs")
-            return value
+            from .symbols import plain
+
+            return plain(value)
         if type(value) is Masked:
             value = value.values
         if type(value) is Undefined or (

@@ -58,13 +58,28 @@ class Bracket(sympy.Function):  # type: ignore[misc]
 
     _sympyrepr = _sympystr
 
+    def _numpycode(self, printer: Any) -> str:
+        return str(printer.doprint(sympy.Piecewise((1, self.args[0]), (0, True))))
+
+    _pythoncode = _numpycode
+
     def _latex(self, printer: Any, exp: Any = None) -> str:
         return rf"\left[{printer.doprint(self.args[0])}\right]"
 
 
 def symbol(name: str) -> Any:
-    """The real symbol of a node."""
+    """The real symbol of a node, for the time of a derivation."""
     return sympy.Symbol(name, real=True)
+
+
+def plain(expression: Any) -> Any:
+    """An expression as users get it, in the symbols that they write: sympy.Symbol("x")."""
+    return expression.xreplace({s: sympy.Symbol(s.name) for s in expression.free_symbols})
+
+
+def real(expression: Any) -> Any:
+    """An expression of the user's symbols in those of a derivation."""
+    return expression.xreplace({s: symbol(s.name) for s in expression.free_symbols})
 
 
 def exact_apply(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from strategies import ANALYTIC, KINKED, Case, graphs
 
 import graphc as gc
 
-x, y, w, g_ = sympy.symbols("x y w g", real=True)
+x, y, w, g_ = sympy.symbols("x y w g")
 NEURON = "input x\nparam w b\na = w*x + b\no = sigmoid(a)"
 
 
@@ -173,7 +173,7 @@ def test_second_and_third_derivatives_are_sympys(formula):
     for first, second, third in (("x", "x", "x"), ("x", "y", "x"), ("y", "y", "y")):
         graph = g.differentiate("o", first).differentiate(wrt=second).differentiate(wrt=third)
         found = outputs(graph, POINT)[0]
-        wanted = sympy.diff(expected, *sympy.symbols([first, second, third], real=True)).subs(at)
+        wanted = sympy.diff(expected, *sympy.symbols([first, second, third])).subs(at)
         assert abs(sympy.N(found - wanted, 30)) < 1e-20 * (1 + abs(sympy.N(wanted, 30)))
 
 
@@ -198,7 +198,7 @@ def test_hessians_of_rational_graphs_are_exactly_symmetric_and_sympys(case: Case
     of, leaves = g.output_names[0], list(case.at)
     found = g.hessian(of, leaves, case.at)
     assert found == found.T
-    symbols = sympy.symbols(leaves, real=True)
+    symbols = sympy.symbols(leaves)
     expr = sympy.sympify(g.values()[of])
     at = {s: sympy.Rational(case.at[s.name]) for s in symbols}
     for i, j in product(range(len(leaves)), repeat=2):
@@ -208,9 +208,9 @@ def test_hessians_of_rational_graphs_are_exactly_symmetric_and_sympys(case: Case
 def test_symbolic_hessian():
     g = gc.parse("input x y\nh = x*y\no = h**2")
     found = g.hessian("o", ["x", "y"])
-    inputs = found.subs({sympy.Symbol("h", real=True): x * y})
+    inputs = found.subs({sympy.Symbol("h"): x * y})
     assert sympy.simplify(inputs - sympy.hessian(x**2 * y**2, (x, y))) == sympy.zeros(2, 2)
-    assert g.hessian("o", "x").subs({sympy.Symbol("h", real=True): x * y}) == 2 * y**2
+    assert g.hessian("o", "x").subs({sympy.Symbol("h"): x * y}) == 2 * y**2
 
 
 def test_hessian_by_a_hidden_node_holds_it_as_an_input():
@@ -281,8 +281,8 @@ def test_jacobian_entries_are_derivatives(case: Case):
 
 def test_forms():
     g = gc.parse("input x\na = x**2\nb = sin(a)\nc = a*b")
-    a, b = sympy.symbols("a b", real=True)
-    a_bar, b_bar, c_bar = sympy.symbols("a_bar b_bar c_bar", real=True)
+    a, b = sympy.symbols("a b")
+    a_bar, b_bar, c_bar = sympy.symbols("a_bar b_bar c_bar")
     assert sympy.expand(g.reverse("c")["x"] - 2 * x * (b + a * sympy.cos(a))) == 0
     inputs = 2 * x * (sympy.sin(x**2) + x**2 * sympy.cos(x**2))
     assert sympy.expand(g.reverse("c", form="inputs")["x"] - inputs) == 0
@@ -291,7 +291,7 @@ def test_forms():
     assert steps["b"] == a * c_bar
     assert sympy.expand(steps["a"] - (b * c_bar + sympy.cos(a) * b_bar)) == 0
     assert steps["x"] == 2 * x * a_bar
-    a_dot = sympy.Symbol("a_dot", real=True)
+    a_dot = sympy.Symbol("a_dot")
     assert g.forward("x", form="steps")["b"] == sympy.cos(a) * a_dot
     assert g.derivative("c", "x", form="steps") == 2 * x * a_bar
     with pytest.raises(gc.GraphcError, match="form='shapes'"):

@@ -141,6 +141,18 @@ def test_tensors_say_their_shapes():
         assert text in source, text
 
 
+def test_each_use_of_a_shared_weight_shows_what_it_adds():
+    graph = gc.parse("input x = 2\nparam w = 3\nparam v = 5\na = w*x\nb = w*a\nL = v*b\noutput L")
+    source = planned(graph, at={}, of="L", weights="edges").sheet().dot.source
+    source = source.replace("\u00a0", " ")
+    assert source.count("w̄ += 30") == 2  # 30 from either use, which makes 60
+    assert "w̄ = " not in source and "v̄ = 18" in source
+    symbols = planned(graph, of="L", weights="edges").sheet().dot.source.replace("\u00a0", " ")
+    assert "w̄ += ā·x" in symbols
+    twice = gc.parse("input x y\nparam w\na = w*x + w*y")
+    assert "w" in planned(twice, weights="edges").sheet().nodes
+
+
 def test_weights_on_edges():
     graph = gc.parse("input x\nparam w b\nz = w*x + b\ny = w*sin(z)\n")
     sheet = planned(graph, weights="edges").sheet()

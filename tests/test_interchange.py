@@ -5,14 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import networkx
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
 from strategies import ANALYTIC, KINKED, Case, graphs, multigraphs
 
 import graphc as gc
+from graphc.symbols import plain, real
 
-x, y, w = sympy.symbols("x y w", real=True)
+x, y, w = sympy.symbols("x y w")
 
 
 def assert_same(first: gc.Graph, second: gc.Graph, at: dict) -> None:
@@ -173,7 +175,7 @@ def test_networkx_with_labelled_edges():
         other.add_edge("x", "a", **{label: 3})
         other.add_edge("a", "o", **{label: "z2"})
         g = gc.from_networkx(other)
-        assert g.derivative("o", "x") == sympy.Rational(7, 2) * sympy.Symbol("z2", real=True)
+        assert g.derivative("o", "x") == sympy.Rational(7, 2) * sympy.Symbol("z2")
         assert g.count_paths("x", "o") == 2
 
 
@@ -198,7 +200,7 @@ def test_networkx_that_is_no_graph_of_ours():
 
 def test_symbols_on_edges():
     g = gc.from_edges({("x", "a"): "z1", ("x", "b"): "2*z2", ("a", "o"): "z3", ("b", "o"): "z1"})
-    z1, z2, z3 = sympy.symbols("z1 z2 z3", real=True)
+    z1, z2, z3 = sympy.symbols("z1 z2 z3")
     assert sympy.expand(g.derivative("o", "x") - (z1 * z3 + 2 * z1 * z2)) == 0
     assert g.derivative("o", "x", {"z1": 2, "z2": "1/2", "z3": 5}) == 12
     with pytest.raises(gc.GraphcError, match="missing for z3"):
@@ -208,7 +210,7 @@ def test_symbols_on_edges():
 
 
 def test_sympy_and_floats_on_edges():
-    t = sympy.Symbol("t", real=True)
+    t = sympy.Symbol("t")
     g = gc.from_edges([("x", "y", sympy.sin(t)), ("y", "z", 0.5), ("x", "z", Fraction(1, 3))])
     assert sympy.simplify(g.derivative("z", "x") - (sympy.sin(t) / 2 + sympy.Rational(1, 3))) == 0
     found = g.derivative("z", "x", {"t": 0})
@@ -294,8 +296,10 @@ def test_from_sympy_is_the_expression(expr):
     at = {"x": Fraction(4, 3), "y": Fraction(3, 5)}
     point = {x: sympy.Rational(4, 3), y: sympy.Rational(3, 5)}
     assert abs(sympy.N(g.values(at)["o"] - expr.subs(point), 30)) < 1e-25
-    for name, symbol in (("x", x), ("y", y)):
-        expected = sympy.diff(expr.rewrite(sympy.Piecewise), symbol).subs(point)
+    for name in ("x", "y"):
+        symbol = sympy.Symbol(name, real=True)  # SymPy differentiates Abs of real symbols only
+        slope = sympy.diff(real(expr).rewrite(sympy.Piecewise), symbol)
+        expected = plain(slope).subs(point)
         assert abs(sympy.N(g.derivative("o", name, at) - expected, 30)) < 1e-25
     assert g.output_names == ["o"]
     assert g.input_names == ["x", "y"]
@@ -345,3 +349,59 @@ def test_from_sympy_on_random_graphs(case: Case):
 def test_bad_expressions_are_refused(expressions, message):
     with pytest.raises(gc.GraphcError, match=message):
         gc.from_sympy(expressions)
+
+
+# The user's own symbols.
+
+
+def test_results_are_in_plain_symbols():
+    g = gc.parse("input x w\nh = x**3*w\no = sin(h)*relu(x)")
+    x, w, h = sympy.symbols("x w h")
+    found = g.derivative("o", "x", form="inputs")
+    assert found.free_symbols == {x, w}
+    assert found.subs("x", 2).subs({w: 0}) == 0
+    assert sympy.diff(g.derivative("h", "x"), x) == 6 * w * x
+    assert sympy.solve(g.derivative("h", "w") - 8, x)[0] == 2
+    results = [
+        g["o"].expr,
+        g["x"].expr,
+        g.local("h", "o"),
+        *g.reverse("o").values(),
+        *g.forward("x", form="steps").values(),
+        *g.all_pairs().values(),
+        *g.jacobian(["h", "o"], ["x", "w"]),
+        *g.hessian("o", ["x", "w"]),
+        g.hessian("h", "x"),
+        g.pathwise("o", "x").value,
+        *(term.product for term in g.pathwise("o", "x").terms),
+    ]
+    for result in results:
+        for symbol in result.free_symbols:
+            assert symbol == sympy.Symbol(symbol.name), result
+    assert {s for result in results for s in result.free_symbols} >= {x, w, h}
+
+
+def test_a_mask_can_be_differentiated_evaluated_and_compiled_by_sympy():
+    x = sympy.Symbol("x")
+    slope = gc.parse("input x\no = x*relu(x)").derivative("o", "x", form="inputs")
+    assert [slope.subs(x, value) for value in (-3, 2)] == [0, 4]
+    assert sympy.diff(slope, x).subs(x, 2) == 2
+    for modules in ("numpy", "math"):
+        assert sympy.lambdify(x, slope, modules)(2.0) == 4
+    assert sympy.lambdify(x, slope, "numpy")(np.array([-3.0, 2.0])).tolist() == [0, 4]
+
+
+def test_symbols_that_users_give():
+    x, strict = sympy.Symbol("x"), sympy.Symbol("x", positive=True)
+    for symbol in (x, strict):
+        g = gc.from_sympy({"o": sympy.exp(symbol)})
+        assert g.derivative("o", "x", form="inputs") == sympy.exp(x)
+    with pytest.raises(gc.GraphcError, match="two symbols"):
+        gc.from_sympy({"o": x + sympy.exp(strict)})
+    seed = sympy.Symbol("t") * sympy.Symbol("x", real=True)
+    assert g.reverse({"o": seed})["x"] == sympy.Symbol("t") * x * sympy.Symbol("o")
+    g = gc.from_edges({("a", "b"): strict**2})
+    assert g.derivative("b", "a") == x**2
+    assert g.derivative("b", "a", {"x": 3}) == 9
+    with pytest.raises(gc.GraphcError, match="not a real number"):
+        gc.parse("input x\no = x**2").values({"x": sympy.Symbol("a")})

@@ -113,7 +113,7 @@ def test_convention_in_floats_and_arrays(formula, at, expected):
 @conventions
 def test_convention_in_symbols(formula, at, expected):
     g = gc.parse(f"input {' '.join(at)}\nf = {formula}")
-    point = {sympy.Symbol(name, real=True): value for name, value in at.items()}
+    point = {sympy.Symbol(name): value for name, value in at.items()}
     found = g.reverse("f", form="inputs")
     assert {name: sympy.sympify(found[name]).subs(point) for name in at} == expected
 
@@ -314,7 +314,7 @@ def test_an_edge_into_the_branch_not_taken_is_a_path_with_derivative_0():
 
 @pytest.mark.filterwarnings("ignore::graphc.KinkWarning")
 def test_symbols_show_the_condition():
-    x = sympy.Symbol("x", real=True)
+    x = sympy.Symbol("x")
     g = gc.parse("input x\ny = relu(x)")
     assert str(g.derivative("y", "x")) == "[x > 0]"
     assert g.derivative("y", "x").subs(x, 2) == 1

@@ -952,3 +952,14 @@ def test_products_of_scalars_are_products(formula):
 def test_three_scalars_and_the_transpose_of_one():
     g = gc.parse("input x y z\nL = einsum(',,->', x, y, z) + x.T")
     assert g.compile("L", ["x", "y", "z"])(x=2.0, y=3.0, z=4.0) == (26, {"x": 13, "y": 8, "z": 6})
+
+
+@pytest.mark.parametrize("mode", ["auto", "reverse", "forward", "paths"])
+def test_the_derivative_of_one_element_keeps_its_axes(mode):
+    g = gc.parse("input x[3]\nh = x[0:1]**2\nL = reshape(h, (1, 1))\noutput L")
+    at = {"x": [3, 1, 2]}
+    assert g.derivative("h", "x", at, mode=mode).tolist() == [[6, 0, 0]]
+    assert g.derivative("L", "x", at, mode=mode).tolist() == [[[6, 0, 0]]]
+    assert g.derivative("L", "h", at, mode=mode).tolist() == [[[1]]]
+    assert g.derivative("h", "x", mode=mode).shape == (1, 3)
+    assert g.reverse("h", at)["x"].tolist() == [6, 0, 0]  # an adjoint has the shape of its node

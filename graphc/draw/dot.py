@@ -192,6 +192,17 @@ class _Writer:
             text = equation(self._bar(row), adjoint.drawn)
             yield Line(shortened(text, ADJOINT), colour, "B", size)
 
+    def _share_line(self, weight: int, node: int) -> Iterator[Line]:
+        """What a weight on an edge gets back from there: its adjoint, or a part of it."""
+        place = self.graph.formula(node).sources.index(weight)
+        share = self.known.share.get((node, place))
+        if share is None:
+            yield from self._adjoint_line(weight, 12)
+        else:
+            colour = self.look.theme.adjoint if self._shows("adjoints", weight) else HIDDEN
+            text = f"{self._bar(weight)} += {share.drawn}"
+            yield Line(shortened(text, ADJOINT), colour, "B", 12)
+
     def _bar(self, row: int) -> str:
         return shortened(name_math(f"{self.graph.names[row]}_bar"), 2 * NAME)
 
@@ -283,7 +294,7 @@ class _Writer:
             text = shortened(known.local[edge].drawn, ON_EDGE)
             yield Line(text, theme.local if shown else HIDDEN, "I", 12)
         for weight in self.on_edge.get(edge, ()):
-            yield from self._adjoint_line(weight, 12)
+            yield from self._share_line(weight, edge[0])
 
     def _edge_title(self, edge: Edge) -> str:
         node, place = edge

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..derive import adjoints, seeds_of, upstream
@@ -38,6 +38,7 @@ class Quantities:
     values: Mapping[int, Quantity] = field(default_factory=dict)
     local: Mapping[Edge, Quantity] = field(default_factory=dict)
     adjoint: Mapping[int, Quantity] = field(default_factory=dict)
+    share: Mapping[Edge, Quantity] = field(default_factory=dict)  # what a use adds to an adjoint
     of: Mapping[int, Any] = field(default_factory=dict)  # what is derived, with its seeds
 
 
@@ -66,7 +67,7 @@ def quantities(
         found = _in_symbols(graph, wanted, derived)
     else:
         found = _at_a_point(graph, at, wanted, derived, needed)
-    return Quantities(found.values, found.local, found.adjoint, ends)
+    return replace(found, of=ends)
 
 
 def _wanted(show: Any) -> tuple[str, ...]:
@@ -132,10 +133,24 @@ def _at_a_point(
                 local[node, edge] = _number(z) if passes[edge] and z is not None else _stopped()
         if graph.has_tensors:
             local.update(_local_formulas(Request(graph, None, "steps"), only_tensors=True))
+    share: dict[Edge, Quantity] = {}
     if ends:
-        adjoint = {row: _number(z) for row, z in adjoints(request, ends).items()}
+        carried = adjoints(request, ends)
+        adjoint = {row: _number(z) for row, z in carried.items()}
+        pulled = {edge: evaluation.pull(edge, carried[edge[0]]) for edge in _shared(graph, carried)}
+        share = {edge: _number(z) for edge, z in pulled.items() if z is not None}
     request.tell_kinks()
-    return Quantities(values, local, adjoint)
+    return Quantities(values, local, adjoint, share)
+
+
+def _shared(graph: Structure, nodes: Iterable[int]) -> list[Edge]:
+    """The edges into these nodes from parameters that several of them use."""
+    uses: dict[int, list[Edge]] = {}
+    for node in nodes:
+        for edge, source in graph.edges_of(node):
+            if graph.ops[source] == "param":
+                uses.setdefault(source, []).append((node, edge))
+    return [edge for edges in uses.values() if len(edges) > 1 for edge in edges]
 
 
 def _known(ask: Any, node: int) -> Any:
@@ -166,7 +181,16 @@ def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any])
     def steps(request: Request) -> dict[int, Quantity]:
         return {row: _expression(request, z) for row, z in adjoints(request, seeds).items()}
 
-    return Quantities({}, local, _symbolic(graph, steps) if ends else {})
+    def shares(request: Request) -> dict[Edge, Quantity]:
+        pulled = {}
+        for node, edge in _shared(graph, upstream(graph, ends)):
+            adjoint = request.symbol(f"{graph.names[node]}_bar", graph.shape(node))
+            pulled[node, edge] = request.evaluation.pull((node, edge), adjoint)
+        return {edge: _expression(request, z) for edge, z in pulled.items() if z is not None}
+
+    if not ends:
+        return Quantities({}, local)
+    return Quantities({}, local, _symbolic(graph, steps), _symbolic(graph, shares))
 
 
 def _symbolic(

@@ -24,7 +24,7 @@ def on_edges(graph: Structure) -> dict[int, tuple[Edge, ...]]:
                 if source in partners.get(weight, ())
             ]
             found.setdefault(weight, []).extend(edges)
-            if not edges:
+            if len(edges) != 1:  # what a node sends back to a weight belongs to one edge
                 staying.add(weight)
     return {weight: tuple(edges) for weight, edges in found.items() if weight not in staying}
 

@@ -61,7 +61,7 @@ def _places(graph: Structure, of: Sequence[int]) -> Quantities:
     for edge in local:
         if edge in scalar_edges(graph):
             local[edge] = Quantity(LOCAL, "")
-    return Quantities({} if bare else values, local, dict(values), dict.fromkeys(of, 1))
+    return Quantities({} if bare else values, local, dict(values), of=dict.fromkeys(of, 1))
 
 
 def scalar_edges(graph: Structure) -> set[Edge]:

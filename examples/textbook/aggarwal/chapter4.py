@@ -11,7 +11,7 @@ def newton_on_a_parabola():
     g = gc.parse("input x\nparam a b c\nf = a*x**2 + b*x + c")
     yield g
     slope, curvature = g.derivative("f", "x", form="inputs"), g.hessian("f", "x")
-    yield str((symbols("x", real=True) - slope / curvature).simplify())
+    yield str((symbols("x") - slope / curvature).simplify())
     at = {"x": 10, "a": -2, "b": 3, "c": 1}
     yield at["x"] - g.derivative("f", "x", at) / g.hessian("f", "x", at)
     yield verdict("maximum", g.hessian("f", "x", at) < 0)
