@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.checking.digits import Gradient, slope
+from graphc.checking.digits import Gradients, slope
 from graphc.checking.neighbourhood import Digits, Neighbourhood, to_digits
 from graphc.checking.points import drawn
 from graphc.checking.rounding import Errors
@@ -123,6 +123,11 @@ def test_drawn_points_lie_inside_every_domain_on_the_way(formula):
     assert report.ok and len(report.points) == 20, str(report)
 
 
+def test_an_angle_is_not_taken_at_the_origin():
+    with pytest.raises(gc.GraphcError, match="no point was found"):
+        gc.check(gc.parse("input x\na = x - x\ny = atan2(a, a)"))
+
+
 def test_points_for_float32_are_inside_in_float32():
     report = gc.check(gc.parse("input x\na = -abs(x)\ny = log(sigmoid(a))"), dtype="float32")
     assert report.ok and len(report.points) == 20, str(report)
@@ -181,12 +186,12 @@ def test_digits_follow_the_cancellation():
 def test_a_direction_does_not_confirm_a_wrong_sweep():
     graph, hood = hood_of("input x[3]\ny = sum(sin(x))", {"x": np.array([0.1, 0.2, 0.3])})
     row = graph.row("x")
-    errors = {row: np.full(3, 1e-15)}
-    gradient = Gradient(hood, 0, errors)
-    assert gradient.at(row, (1,))[0] == pytest.approx(math.cos(0.2))
-    gradient = Gradient(hood, 0, errors)
-    gradient.found[row][2] *= 1 + to_digits(1e-15, 50)
-    assert gradient.at(row, (1,)) is None
+    errors = {row: np.full((1, 3), 1e-15)}
+    found, error = Gradients(hood, errors).at(0, row, (1,))
+    assert found == pytest.approx(math.cos(0.2)) and error < 1e-15
+    gradients = Gradients(hood, errors)
+    gradients.sweep(0)[row][2] *= 1 + to_digits(1e-15, 50)
+    assert gradients.at(0, row, (1,)) is None
 
 
 @pytest.mark.parametrize(

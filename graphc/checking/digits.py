@@ -173,78 +173,98 @@ class Formulas(Evaluation):
         return found
 
 
-class Gradient:
-    """The derivatives of one output element to 50 digits, and which of them differences confirm.
+class Gradients:
+    """The derivatives of the outputs to 50 digits, and which of them differences confirm.
 
-    They come from one sweep over the formulas; a difference of values along a direction of random
-    elements is right for all of them only if each of them is.
+    Those of an output come from one sweep over the formulas; a difference of values along a
+    direction of random elements is right for all of them only if each of them is.
     """
 
-    def __init__(self, hood: Neighbourhood, output: int, rounding: Mapping[int, Any]) -> None:
-        self.hood, self.output, self.rounding = hood, output, rounding
-        self.confirmed: dict[tuple[int, ...], bool] = {}
+    def __init__(self, hood: Neighbourhood, rounding: Mapping[int, Any]) -> None:
+        self.hood = hood
+        self.rounding = rounding  # {row: (outputs, elements)}: what it may do to each in floats
         self.scales = {
             row: float(np.max(np.abs(point), initial=0.0)) or 1.0
             for row, point in hood.point.items()
         }
         self.digits = PRECISIONS[0] + hood.further(min(self.scales.values()))
+        self.swept: dict[int, dict[int, Any]] = {}
+        self.confirmed: dict[tuple[int, tuple[int, ...]], bool] = {}
+        self._differences: dict[tuple[int, ...], tuple[dict[int, Any], Any]] = {}
         plain = hood.graph
         if plain.partials:
             plain = plain.duplicate()
             plain.partials = {}
-        evaluation = Formulas(plain, hood.algebra(self.digits), dict(hood.exact(self.digits)), {})
-        seeds = {row: to_digits(s, self.digits) for row, s in seed_of(hood, output).items()}
-        try:
-            found = adjoints(plain, evaluation, seeds)
-        except GraphcError:  # a node with kink='error' sits on its kink
-            found = {}
-        self.found = {row: _plain(found.get(row, 0)) for row in hood.point}
+        known = dict(hood.exact(self.digits))
+        self._evaluation = Formulas(plain, hood.algebra(self.digits), known, {})
 
-    def at(self, leaf: int, place: tuple[int, ...]) -> tuple[float, float] | None:
+    def at(self, output: int, leaf: int, place: tuple[int, ...]) -> tuple[float, float] | None:
         """(the derivative by one element, its error); None where it is not confirmed."""
         leaves = tuple(row for row in self.hood.point if row in self.hood.fixed)
         together = leaves if leaf in leaves else (leaf,)
-        if not any(self._is_confirmed(rows) for rows in dict.fromkeys([together, (leaf,)])):
+        if not any(self._is_confirmed(output, rows) for rows in (together, (leaf,))):
             return None
-        found, rounding = self.found[leaf], self.rounding[leaf]
+        found, shape = self.sweep(output)[leaf], self.hood.point[leaf].shape
         if isinstance(found, np.ndarray) and found.ndim:
             found = found[place]
-        rounding = rounding.reshape(self.hood.point[leaf].shape)[place]
-        return float(found), VERIFIED * (abs(float(found)) + 1e6 * float(rounding))
+        rounding = float(self.rounding[leaf][output].reshape(shape)[place])
+        return float(found), VERIFIED * (abs(float(found)) + 1e6 * rounding)
 
-    def _is_confirmed(self, rows: tuple[int, ...]) -> bool:
-        if rows not in self.confirmed:
-            self.confirmed[rows] = self._confirm(rows)
-        return self.confirmed[rows]
+    def sweep(self, output: int) -> dict[int, Any]:
+        """{row: derivatives} of one output element by everything that can be moved."""
+        if output not in self.swept:
+            evaluation = self._evaluation
+            seed = seed_of(self.hood, output)
+            seeds = {row: to_digits(part, self.digits) for row, part in seed.items()}
+            try:
+                found = adjoints(evaluation.graph, evaluation, seeds)
+            except GraphcError:  # a node with kink='error' sits on its kink
+                found = {}
+            self.swept[output] = {row: _plain(found.get(row, 0)) for row in self.hood.point}
+        return self.swept[output]
 
-    def _confirm(self, rows: tuple[int, ...]) -> bool:
+    def _is_confirmed(self, output: int, rows: tuple[int, ...]) -> bool:
+        if (output, rows) not in self.confirmed:
+            self.confirmed[output, rows] = self._confirm(output, rows)
+        return self.confirmed[output, rows]
+
+    def _confirm(self, output: int, rows: tuple[int, ...]) -> bool:
         """Whether a difference along a random direction of these rows is what the sweep says."""
-        generator = np.random.default_rng(0)
-        step, numbers = step_of(PRECISIONS[0]), context(self.digits)
-        directions, expected, allowed = {}, numbers.mpf(0), numbers.mpf(0)
+        directions, measured = self._measured(rows)
+        if measured is None:
+            return False
+        expected = allowed = context(self.digits).mpf(0)
         for row in rows:
-            point = self.hood.point[row]
-            scale = float(np.max(np.abs(point), initial=0.0)) or 1.0
-            direction = generator.uniform(1, 2, point.shape) * generator.choice(
-                [-1, 1], point.shape
-            )
-            directions[row] = to_digits(direction * scale, self.digits)
-            slopes = np.broadcast_to(np.asarray(self.found[row], dtype=object), point.shape)
+            shape = self.hood.point[row].shape
+            slopes = np.broadcast_to(np.asarray(self.sweep(output)[row], dtype=object), shape)
             for slope, along, error in zip(
-                slopes.flat, flat(directions[row]), self.rounding[row].flat, strict=True
+                slopes.flat, flat(directions[row]), self.rounding[row][output].flat, strict=True
             ):
                 if type(slope) is Undefined or not np.isfinite(error):
                     return False
-                expected += slope * along
-                allowed += VERIFIED * (abs(slope) + 1e6 * float(error)) * abs(along)
-        ends = [
-            self.hood.digital({row: k * step * d for row, d in directions.items()}, self.digits)
-            for k in (-1, 1)
-        ]
-        if ends[0] is None or ends[1] is None:
-            return False
-        measured = (ends[1][self.output] - ends[0][self.output]) / (2 * step)
-        return bool(abs(measured - expected) <= allowed)
+                if slope or error:
+                    expected += slope * along
+                    allowed += VERIFIED * (abs(slope) + 1e6 * float(error)) * abs(along)
+        return bool(abs(measured[output] - expected) <= allowed)
+
+    def _measured(self, rows: tuple[int, ...]) -> tuple[dict[int, Any], Any]:
+        """A random direction of these rows, and the slope of every output along it; or None."""
+        if rows not in self._differences:
+            generator, step = np.random.default_rng(0), step_of(PRECISIONS[0])
+            directions = {}
+            for row in rows:
+                shape, scale = self.hood.point[row].shape, self.scales[row]
+                signs = generator.choice([-scale, scale], shape)
+                directions[row] = to_digits(signs * generator.uniform(1, 2, shape), self.digits)
+            below, above = (
+                self.hood.digital({row: k * step * d for row, d in directions.items()}, self.digits)
+                for k in (-1, 1)
+            )
+            slopes = None
+            if below is not None and above is not None:
+                slopes = [(b - a) / (2 * step) for a, b in zip(below, above, strict=True)]
+            self._differences[rows] = directions, slopes
+        return self._differences[rows]
 
 
 def element(value: Any, place: tuple[int, ...]) -> Any:

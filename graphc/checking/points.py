@@ -176,6 +176,7 @@ def _is_inside(
         for operand, row, interval in _domains(graph)
         if row in needed and graph.ops[row] not in SAMPLED
     ]
+    angles = [graph.operands[row] for row in needed if graph.ops[row] == "atan2"]
     generator = np.random.default_rng(0)
     rounded = [Rounding(sizes, epsilon, generator) for _ in range(ROUNDINGS)]
     for algebra in (Numbers(sizes), *rounded):
@@ -185,6 +186,8 @@ def _is_inside(
                 evaluation.value(row)
             known = {row: as_float(value) for row, value in evaluation.values.items()}
             if not all(bool(np.isfinite(value).all()) for value in known.values()):
+                return False
+            if any(((known[y] == 0) & (known[x] == 0)).any() for y, x in angles):
                 return False
             for operand, low, high in inside:
                 if not ((low < known[operand]) & (known[operand] < high)).all():

@@ -8,7 +8,7 @@ forgiven, and told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -54,7 +54,6 @@ class Court:
     hood: Neighbourhood
     epsilon: float = EPSILON  # the rounding of the code under test
     method: str = "auto"
-    _gradients: dict[int, digits.Gradient] = field(default_factory=dict)
     _spent: int = 0  # operations on differences of single elements in many digits
 
     @property
@@ -79,6 +78,11 @@ class Court:
     def errors(self) -> Errors:
         """What rounding may do to values and derivatives."""
         return Errors(self.hood, self.epsilon)
+
+    @cached_property
+    def gradients(self) -> digits.Gradients:
+        """The derivatives in many digits."""
+        return digits.Gradients(self.hood, self.errors.derivatives)
 
     def rounding(self, spot: Spot) -> float:
         """What rounding may do to one derivative."""
@@ -172,11 +176,7 @@ class Court:
 
     def _digital(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
         """The derivative that a difference confirms together with all others, else its own."""
-        output = spot.output
-        if output not in self._gradients:
-            rounding = {row: part[output] for row, part in self.errors.derivatives.items()}
-            self._gradients[output] = digits.Gradient(self.hood, output, rounding)
-        found = self._gradients[output].at(spot.leaf, spot.position)
+        found = self.gradients.at(spot.output, spot.leaf, spot.position)
         if found is not None:
             return *found, f"differences in {digits.PRECISIONS[0]} digits"
         if self._spent > MOST_DIGITAL:
@@ -188,7 +188,7 @@ class Court:
             return max(allowed, 1e-2 * self.tolerance * max(abs(slope), abs(spot.derived)))
 
         single = digits.slope(
-            *(self.hood, spot.leaf, spot.position, output, spot.scale, enough),
+            *(self.hood, spot.leaf, spot.position, spot.output, spot.scale, enough),
             np.inf if distance is None else distance,
         )
         if single is None:
