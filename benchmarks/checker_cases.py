@@ -343,9 +343,114 @@ def overflowing(rng: Any) -> Iterator[Case]:
             yield Case("near overflow, wrong", "wrong", text, at, wrong)
 
 
+def narrow(rng: Any) -> Iterator[Case]:
+    """A narrow feature on a smooth function: with it, and forgotten."""
+    features = ("exp(-u**2)", "u*exp(-u**2)", "tanh(u)", "1/(1 + u**2)")
+    for power in range(1, 9):
+        for feature in features:
+            smooth = str(rng.choice(UNARY)).replace("{}", "x")
+            text = f"input x\nu = (x - 1)*1{'0' * power}\nv = {smooth}\ny = v + {feature}/8"
+            at = {"x": 1 + 10.0**-power * float(rng.choice([0.3, -0.5, 1.1]))}
+            claims = gradient(text, at)
+            yield Case(f"feature of 1e-{power}", "right", text, at, claims)
+            without = gradient(f"input x\ny = {smooth}", at)
+            yield Case(f"feature of 1e-{power}, forgotten", "wrong", text, at, without)
+
+
+def offsets(rng: Any) -> Iterator[Case]:
+    """A constant that takes the digits of the values."""
+    for power in range(2, 17, 2):
+        for number in range(6):
+            text, at = ordinary_graph(rng)
+            text = text.replace("\ny = ", f"\nz = 1{'0' * power}\ny = z + ")
+            claims = gradient(text, at)
+            if number < 3:
+                yield Case(f"offset 1e{power}", "right", text, at, claims)
+            else:
+                how = (lambda g: -g, lambda g: 1.01 * g, lambda g: 1.0001 * g)[number - 3]
+                yield Case(f"offset 1e{power}", "wrong", text, at, spoilt(rng, claims, how))
+
+
+VANISHING = (  # what does not depend on x (or b) after all, and something that does
+    "input x w\ny = sigmoid(x) + sigmoid(-x) + w**2",
+    "input x w\ny = sin(x)**2 + cos(x)**2 + w**2",
+    "input x w\ny = log(exp(x)) - x + w**2",
+    "input x w\ny = tanh(x) - (exp(x) - exp(-x))/(exp(x) + exp(-x)) + w**2",
+    "input x[4]\nparam w\ny = log(sum(softmax(x))) + w**2",
+    "input x[4] w[4]\nparam b\ny = sum(w*softmax(x + b))",
+    "input x[4] w[4]\nparam b\nh = sin(x) + b\nc = h - mean(h)\n"
+    "y = sum(w*c/sqrt(mean(c**2) + 1/1000))",
+    "input x[3,4] w[4]\nparam b[4]\nh = x*2 + b\nc = h - mean(h, axis=0)\n"
+    "y = sum((w*c/sqrt(mean(c**2, axis=0) + 1/1000))**3)",
+)
+
+
+def vanishing(rng: Any) -> Iterator[Case]:
+    """Derivatives that are 0, or the crumbs that rounding leaves of 0; and some that are not."""
+    for text in VANISHING:
+        for number in range(16):
+            graph = gc.parse(text)
+            names = [*graph.input_names, *graph.param_names]
+            at = {name: rng.standard_normal(graph[name].shape) for name in names}
+            at = {name: value if np.shape(value) else float(value) for name, value in at.items()}
+            claims = gradient(text, at)
+            if number < 10:
+                yield Case("vanishing", "right", text, at, claims)
+                continue
+            name = names[0] if names[0] == "x" and "b" not in names else "b"
+            wrong = np.array(claims[name], float)
+            wrong[(0,) * wrong.ndim] += float(rng.choice([-1, 1]) * 10.0 ** -rng.integers(0, 6))
+            yield Case("vanishing, wrong", "wrong", text, at, {**claims, name: wrong})
+
+
+LSTM = "\n".join(
+    [
+        "input x1[2] x2[2] h0[2] c0[2]",
+        "param W[8,2] U[8,2] b[8]",
+        *(
+            f"a{t} = W @ x{t} + U @ h{t - 1} + b\n"
+            f"i{t} = sigmoid(a{t}[0:2])\nf{t} = sigmoid(a{t}[2:4])\no{t} = sigmoid(a{t}[4:6])\n"
+            f"g{t} = tanh(a{t}[6:8])\nc{t} = f{t}*c{t - 1} + i{t}*g{t}\nh{t} = o{t}*tanh(c{t})"
+            for t in (1, 2)
+        ),
+        "y = sum(h2**2)",
+    ]
+)
+
+
+def recurrent(rng: Any) -> Iterator[Case]:
+    """Two steps of a long short-term memory at points of all sizes, saturated ones too."""
+    graph = gc.parse(LSTM)
+    names = [*graph.input_names, *graph.param_names]
+    for number in range(24):
+        size = 10.0 ** rng.uniform(-2, 1.5)
+        at = {name: size * rng.standard_normal(graph[name].shape) for name in names}
+        claims = gradient(LSTM, at)
+        if number < 16:
+            yield Case("recurrent", "right", LSTM, at, claims)
+        else:
+            wrong = spoilt(rng, claims, lambda g: 1.01 * g)
+            yield Case("recurrent, wrong", "wrong", LSTM, at, wrong)
+
+
+def exponentials(rng: Any) -> Iterator[Case]:
+    """Terms of a sum that are hundreds of orders apart."""
+    text = "input t[3]\ny = sum(exp(t))"
+    for number in range(30):
+        at = {"t": np.array([-1.0, 0.0, 1.0]) * rng.uniform(20, 300) + rng.standard_normal(3)}
+        claims = gradient(text, at)
+        if number < 15:
+            yield Case("exponentials", "right", text, at, claims)
+        else:
+            wrong = claims["t"].copy()
+            wrong[rng.integers(3)] *= float(rng.choice([0.0, 7.0, -1.0]))
+            yield Case("exponentials, wrong", "wrong", text, at, {"t": wrong})
+
+
 FAMILIES = (
     *(right, factors, signs, missing_terms, missing_paths, transposes, broadcasts, at_kinks),
     *(near_kinks, singles, scaled, overflowing),
+    *(narrow, offsets, vanishing, recurrent, exponentials),
 )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import measure  # noqa: F401  # first: it sets the number of threads
 import numpy as np
 from checker_cases import Case, cases
+from function_cases import function_cases
 
 import graphc as gc
 
@@ -119,7 +120,8 @@ def outcome(case: Case, answer: str) -> str:
     """The cell of the confusion matrix."""
     alarm = answer == "alarm"
     if case.label == "wrong":
-        return "wrong: caught" if alarm else "wrong: missed"
+        undecided = answer in ("float-noise", "ill-conditioned")
+        return "wrong: caught" if alarm else "wrong: undecided" if undecided else "wrong: missed"
     if case.label == "right":
         return "right: alarm" if alarm else "right: passed"
     named = answer in ("at-kink", "near-kink")
@@ -127,9 +129,22 @@ def outcome(case: Case, answer: str) -> str:
 
 
 CELLS = (
-    *("right: passed", "right: alarm", "wrong: caught", "wrong: missed"),
+    *("right: passed", "right: alarm", "wrong: caught", "wrong: undecided", "wrong: missed"),
     *("kink: named", "kink: passed", "kink: alarm"),
 )
+
+
+def functions(seed: int, every: int) -> None:
+    """The cases of functions alone, which have claims and shapes that the others cannot take."""
+    found = function_cases(seed)[::every]
+    counts: Counter[str] = Counter()
+    with np.errstate(all="ignore"):
+        for case in found:
+            report = gc.check_function(case.function, case.gradient, case.at, **case.options)
+            told = "NOT OK" if not report.ok else report.verdict
+            counts[f"{case.label}: {told}"] += 1
+            counts["off by more than the bound"] += case.hides(report)
+    print(f"\n{len(found)} functions of graphc alone: {dict(sorted(counts.items()))}")
 
 
 def main() -> None:
@@ -137,7 +152,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="every tenth case")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    found = cases(options.seed)[:: 10 if options.quick else 1]
+    every = 10 if options.quick else 1
+    found = cases(options.seed)[::every]
     labels = Counter(case.label for case in found)
     print(f"{len(found)} cases: {dict(labels)}\n")
     print("| checker | " + " | ".join(CELLS) + " | seconds |")
@@ -170,6 +186,7 @@ def main() -> None:
     for name, families in missed.items():
         shown = ", ".join(f"{family} {count}" for family, count in families.most_common(12))
         print(f"- {name}: {shown or 'nowhere'}")
+    functions(options.seed, every)
 
 
 if __name__ == "__main__":

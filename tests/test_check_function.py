@@ -427,3 +427,19 @@ def test_stairs_of_rounding_are_no_slopes():
     stairs = lambda x: ((1e9 + x) - 1e9) + x * x  # noqa: E731
     assert gc.check_function(stairs, lambda x: 1 + 2 * x, 0.1).ok
     assert not gc.check_function(stairs, lambda x: 2 * x, 0.1).ok
+
+
+def test_complex_values_and_claims_are_refused():
+    x = np.array([1.0, 2.0])
+    with pytest.raises(gc.GraphcError, match="the gradient by 'x' is complex"):
+        gc.check_function(lambda x: np.sum(x**2), lambda x: 2 * x + 3j, x)
+    with pytest.raises(gc.GraphcError, match="the value of the function is complex"):
+        gc.check_function(lambda x: np.sum(x * 1j), lambda x: 0 * x, x)
+
+
+def test_a_curve_needs_one_derivative(tmp_path):
+    f, grad, x = many(3_000, {})
+    with pytest.raises(gc.GraphcError, match="along a direction of many"):
+        gc.check_function(f, grad, x).plot(str(tmp_path / "curve.svg"))
+    f, grad, x = many(3_000, {7: 1.0})
+    gc.check_function(f, grad, x).plot(str(tmp_path / "curve.svg"))

@@ -1,10 +1,11 @@
-"""The labelled suite of benchmarks/checkers.py: graphc has to be right on every family."""
+"""The labelled suites of benchmarks/checkers.py: graphc has to be right on every family."""
 
 import importlib.util
 import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import graphc as gc
@@ -37,7 +38,7 @@ def told(answers):
 
 def test_there_are_enough_cases_of_every_family(answers):
     families = Counter(case.family for case, _ in answers)
-    assert len(answers) >= 600 and len(families) >= 30
+    assert len(answers) >= 1_100 and len(families) >= 60
     assert {f"factor 1+1e-{k}" for k in range(1, 7)} <= set(families)
     assert {f"1e-{k} from a kink" for k in range(1, 10)} <= set(families)
 
@@ -48,9 +49,8 @@ def test_no_right_case_is_called_wrong(answers):
 
 
 def test_wrong_cases_are_not_missed(answers):
-    wrong = [(case, report) for case, report in answers if case.label == "wrong"]
-    missed = [(case, report) for case, report in wrong if report.ok]
-    assert len(missed) <= 0.005 * len(wrong), told(missed[:3])
+    missed = [(case, report) for case, report in answers if case.label == "wrong" and report.ok]
+    assert not missed, told(missed[:3])
 
 
 def test_every_kink_is_named(answers):
@@ -68,3 +68,53 @@ def test_the_wrong_argument_is_blamed(answers):
         if case.family.startswith("factor"):
             spoilt = {row.name for row in report.rows if row.verdict == "wrong"}
             assert len(spoilt) == 1 and {source for source, _ in report.blame} == spoilt, case.text
+
+
+# Functions that can only be called.
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    """[(case, report)] of all cases of functions."""
+    with np.errstate(all="ignore"):
+        return [
+            (case, gc.check_function(case.function, case.gradient, case.at, **case.options))
+            for case in module("function_cases").function_cases()
+        ]
+
+
+def shown(verdicts):
+    return [(case.family, case.at, str(report)) for case, report in verdicts]
+
+
+def test_there_are_enough_functions_of_every_family(answers, verdicts):
+    families = Counter((case.family, case.label) for case, _ in verdicts)
+    assert len(verdicts) >= 1_000 and len(answers) + len(verdicts) >= 2_000
+    assert len(families) >= 30 and min(families.values()) >= 5
+
+
+def test_no_right_gradient_of_a_function_is_called_wrong(verdicts):
+    alarms = [
+        (case, report) for case, report in verdicts if case.label == "right" and not report.ok
+    ]
+    assert not alarms, shown(alarms[:3])
+
+
+def test_a_wrong_gradient_of_a_function_is_correct_only_below_the_bound(verdicts):
+    missed = [(case, report) for case, report in verdicts if case.hides(report)]
+    assert not missed, shown(missed[:3])
+    crowds = [
+        (case, report)
+        for case, report in verdicts
+        if case.family.startswith(("many", "hurried", "diagonal of a J", "diagonal of a s"))
+        and case.label == "wrong"
+        and report.verdict == "correct"
+    ]
+    assert not crowds, shown(crowds[:3])
+
+
+def test_verdicts_are_as_good_as_the_evidence_allows(verdicts):
+    wrong = [report.ok for case, report in verdicts if case.label == "wrong"]
+    assert np.mean(wrong) < 0.12  # most of the others are too noisy to tell
+    smooth = [report.verdict for case, report in verdicts if case.family == "smooth"]
+    assert smooth.count("float-noise") <= 0.1 * len(smooth)

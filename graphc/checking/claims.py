@@ -50,9 +50,12 @@ def to_array(value: Any, what: str) -> Any:
     if hasattr(value, "evalf"):
         value = float(value)
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise GraphcError(f"{what} is {type(value).__name__}; give a number or an array") from None
+        kind = "complex" if np.iscomplexobj(value) else type(value).__name__
+        raise GraphcError(f"{what} is {kind}; give a real number or an array") from None
     return array
 
 

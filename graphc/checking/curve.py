@@ -21,7 +21,11 @@ def draw_curve(report: Report, file: str, row: Any = None) -> None:
         raise GraphcError("there is no derivative to draw a curve of")
     if not str(file).endswith(".svg"):
         raise GraphcError(f"the curve is drawn as SVG; give a name such as curve.svg, not {file!r}")
-    chosen = row or report.worst_rows()[0]
+    chosen = row or next((row for row in report.worst_rows() if row.index is not None), None)
+    if chosen is None or chosen.index is None:
+        raise GraphcError(
+            "a curve is drawn of one derivative; this one is along a direction of many"
+        )
     points = [(h, e) for h, e in report.curve(chosen) if e > 0]
     try:
         Path(file).write_text(curve_svg(points, chosen.label), encoding="utf-8")
