@@ -34,6 +34,7 @@ REFUSALS = (  # sentences with which a route may refuse a graph that was declare
     "cannot both be held as inputs",
     "holds a value that is not finite",
     "characters",  # of a symbolic result: too many to read
+    "cannot be written as text",
 )
 
 
