@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GraphcError, NotFiniteWarning, listing
+from .errors import GraphcError, NotFiniteWarning, listing, one_of
 from .evaluation import Edge
 from .exact import Masked, as_float
 from .paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
-from .request import Derivatives, Request
+from .request import FORMS, Derivatives, Request
 from .shapes import LETTERS, Shape
 from .structure import Structure
 
@@ -344,8 +344,8 @@ def derivative(
     form: str = "nodes",
 ) -> Any:
     """One total derivative; 0 where there is no path."""
-    if mode not in MODES:
-        raise GraphcError(f"mode={mode!r} is not known; use one of {listing(MODES)}")
+    one_of(mode, MODES, "mode")
+    one_of(form, FORMS, "form")
     target = the_output(graph, of)
     source = graph.row(wrt)
     if mode == "paths":
@@ -435,8 +435,7 @@ def all_pairs(
     graph: Structure, at: Mapping[str, Any] | None = None, result: str = "dict", out: Any = None
 ) -> Any:
     """The derivative of every node by every other that it depends on."""
-    if result not in ("dict", "dense", "sparse"):
-        raise GraphcError(f"result={result!r} is not known; use 'dict', 'dense' or 'sparse'")
+    one_of(result, ("dict", "dense", "sparse"), "result")
     request = Request(graph, at)
     evaluation = request.evaluation
     order = graph.nodes()
@@ -642,6 +641,8 @@ def pathwise(
     target, source = the_output(graph, of), graph.row(wrt)
     names = graph.names
     count = number_of_paths(graph, names[source], names[target])
+    if not isinstance(limit, (int, float)):
+        raise GraphcError(f"limit= is a number of paths, not {type(limit).__name__}")
     if count > limit:
         raise GraphcError(
             f"{count} paths from {names[source]!r} to {names[target]!r} exceed limit={limit}; "

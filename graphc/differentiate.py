@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from .derive import (
     the_output,
     upstream,
 )
-from .errors import GraphcError, listing
+from .errors import GraphcError, listing, one_of
 from .evaluation import Evaluation
 from .expressions import expression
 from .paths import sweep
@@ -34,13 +34,16 @@ def as_names(graph: Structure, names: Any) -> list[str]:
     """One name or several, as a list of the nodes' own spelling."""
     if isinstance(names, (str, Value)) or hasattr(names, "name"):
         names = [names]
+    elif not isinstance(names, Collection):
+        raise GraphcError(
+            f"nodes are asked for by a name or a list of names, not by {type(names).__name__}"
+        )
     return [graph.names[graph.row(name)] for name in names]
 
 
 def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "reverse") -> S:
     """The graph plus adjoints x_bar (or tangents x_dot); its outputs are the derivatives."""
-    if mode not in ("reverse", "forward"):
-        raise GraphcError(f"mode={mode!r} is not known here; use 'reverse' or 'forward'")
+    one_of(mode, ("reverse", "forward"), "mode")
     wanted = as_names(graph, default_wrt(graph) if wrt is None else wrt)
     other = graph.duplicate()
     seeds = of if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
@@ -211,8 +214,7 @@ def jacobian(
     pinned: Sequence[int] | None = None,
 ) -> Any:
     """The derivatives of `of` (rows) by `wrt` (columns)."""
-    if layout not in ("numerator", "denominator"):
-        raise GraphcError(f"layout={layout!r} is not known; use 'numerator' or 'denominator'")
+    one_of(layout, ("numerator", "denominator"), "layout")
     if isinstance(of, Mapping):
         raise GraphcError(
             "jacobian takes of= as names, and seeds are for one sweep back; for the gradient of "

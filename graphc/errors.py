@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class GraphcError(ValueError):
@@ -29,6 +29,20 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """'; did you mean 'x'?' for the closest of the names, or nothing."""
     close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def one_of(word: object, allowed: Collection[str], what: str) -> None:
+    """Refuses a setting that is not one of the allowed words."""
+    if not isinstance(word, str) or word not in allowed:
+        shown = " ".join(repr(word).split())[:60]  # an array has lines
+        raise GraphcError(f"{what}={shown} is not known; use one of {listing(allowed)}")
+
+
+def switch(value: object, what: str) -> None:
+    """Refuses a setting that is neither True nor False."""
+    if not isinstance(value, bool):
+        shown = " ".join(repr(value).split())[:60]
+        raise GraphcError(f"{what}={shown} is neither True nor False")
 
 
 def visible(text: str, limit: int = 60) -> str:

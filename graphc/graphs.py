@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import derive, differentiate, evaluation, request
-from .errors import GraphcError, visible
+from .errors import GraphcError, one_of, visible
 from .expressions import constant, declare_node, declare_partial, expression
+from .files import file_at
 from .formula import Expression, formula_text, graph_text
 from .language import read
 from .names import spelling
@@ -101,6 +102,13 @@ class Node:
 class Graph(Structure):
     """A computation graph: nodes with names, formulas and edges."""
 
+    def __call__(self, *arguments: Any, **settings: Any) -> NoReturn:
+        raise GraphcError(
+            f"the graph {self.name!r} is not a function; g.values(at) evaluates it and g.compile() "
+            "makes a function of numbers; to use its formulas in another graph, write them as a "
+            "plain Python function that both traced functions call"
+        )
+
     # Declaring.
 
     def input(self, name: str, shape: tuple[Any, ...] = (), value: Any = None) -> Value:
@@ -113,11 +121,11 @@ class Graph(Structure):
 
     def inputs(self, names: str) -> tuple[Value, ...]:
         """New inputs, their names separated by spaces."""
-        return tuple(self.input(name) for name in names.replace(",", " ").split())
+        return tuple(map(self.input, _split(names)))
 
     def params(self, names: str) -> tuple[Value, ...]:
         """New parameters, their names separated by spaces."""
-        return tuple(self.param(name) for name in names.replace(",", " ").split())
+        return tuple(map(self.param, _split(names)))
 
     def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
         shape = checked_shape(shape)
@@ -142,6 +150,10 @@ class Graph(Structure):
             if row in self.names:
                 row = self.operation("identity", (row,), {})
             self.bind(name, row)
+        if partials is not None and not isinstance(partials, Mapping):
+            raise GraphcError(
+                f"partials= is a dict of nodes and derivatives, not {type(partials).__name__}"
+            )
         for source, partial in (partials or {}).items():
             what = f"d {name} / d {source}"
             own = (
@@ -305,6 +317,9 @@ class Graph(Structure):
         """Writes an interactive page, one .html file; settings: wrt, mode."""
         from .explore.exploring import explore
 
+        for key in settings:
+            one_of(key, ("wrt", "mode"), "the setting of a page")
+
         return explore(self, path, of, at, **settings)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -356,6 +371,17 @@ class Graph(Structure):
         return emit(self, of, wrt, want, **options)
 
 
+def _split(names: Any) -> list[str]:
+    """The names in a string, or in a list."""
+    if isinstance(names, (list, tuple)):
+        return list(names)
+    if not isinstance(names, str):
+        raise GraphcError(
+            f"names are a string such as 'x1 x2' or a list of strings, not {type(names).__name__}"
+        )
+    return names.replace(",", " ").split()
+
+
 def parse(text: str, name: str = "graph") -> Graph:
     """The graph that a text declares."""
     graph = Graph(name)
@@ -365,7 +391,7 @@ def parse(text: str, name: str = "graph") -> Graph:
 
 def load(path: str | PathLike[str]) -> Graph:
     """The graph that a file declares."""
-    file = Path(path)
+    file = file_at(path)
     try:
         with file.open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)  # a device has no size to ask for

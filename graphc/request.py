@@ -14,7 +14,7 @@ import numpy as np
 
 from . import names as naming
 from .arithmetic import Numbers
-from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing
+from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing, one_of
 from .evaluation import Edge, Evaluation
 from .exact import Masked, Undefined, as_float, brief, present
 from .expressions import constant, expression
@@ -53,8 +53,7 @@ class Request:
         self.shape: tuple[int, ...] = ()
         self.symbolic = at is None
         self.form = form
-        if form not in FORMS:
-            raise GraphcError(f"form={form!r} is not known; use one of {listing(FORMS)}")
+        one_of(form, FORMS, "form")
         if at is None:
             self.evaluation = self._rows(graph) if rows else self._symbols(pinned)
         else:

@@ -43,6 +43,8 @@ class Structure:
     """Rows of operations with names; what every front end appends to and every verb reads."""
 
     def __init__(self, name: str = "graph") -> None:
+        if not isinstance(name, str):
+            raise GraphcError(f"a graph's name is a string, not {type(name).__name__}")
         self.name = name
         self.ops: list[str] = []
         self.operands: list[tuple[int, ...]] = []
@@ -478,6 +480,8 @@ def checked_number(value: Any) -> Any:
         return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
     if type(value).__module__.startswith("mpmath"):
         return value
+    if hasattr(value, "dtype") and value.dtype.kind not in "iufbO":
+        raise GraphcError(f"{type(value).__name__} of {value.dtype} is not a number")
     if hasattr(value, "dtype") and value.ndim:
         return checked_array(value)
     try:

@@ -138,6 +138,9 @@ def _irrational(expression: Any) -> Piece:
     if expression.is_Rational:
         return rational(Fraction(int(expression.p), int(expression.q)))
     word = type(expression).__name__
+    factor, rest = expression.as_coeff_Mul()
+    if factor != 1:
+        return _scaled(Fraction(int(factor.p), int(factor.q)), _irrational(rest)), 2
     parts = [_irrational(part) for part in expression.args]
     if word == "Pi":
         return "pi", ATOM
@@ -155,6 +158,13 @@ def _irrational(expression: Any) -> Piece:
     if word not in known:
         raise GraphcError(f"the number {expression} has no text form; declare it as a fraction")
     return f"{known[word]}({', '.join(part[0] for part in parts)})", ATOM
+
+
+def _scaled(factor: Fraction, piece: Piece) -> str:
+    """A number times a fraction: -2*pi/3."""
+    sign = {1: "", -1: "-"}.get(factor.numerator, f"{factor.numerator}*")
+    text = sign + _inside(piece, 2 + bool(sign))
+    return text if factor.denominator == 1 else f"{text}/{factor.denominator}"
 
 
 def _inside(piece: Piece, least: int) -> str:

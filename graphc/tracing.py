@@ -91,6 +91,8 @@ def traced(function: Function, shapes: Mapping[str, Any]) -> Graph:
             f"gc.graph makes a graph of a Python function, not of {type(function).__name__}; "
             "wrap it in a def"
         )
+    if not isinstance(shapes, Mapping):
+        raise GraphcError(f"shapes= is a dict of arguments and shapes, not {type(shapes).__name__}")
     title = function.__name__ if function.__name__.isidentifier() else "graph"  # a lambda has none
     parameters = inspect.signature(function).parameters
     for name in shapes:

@@ -851,10 +851,10 @@ def test_numpy_functions():
 
     assert formulas(f) == [
         "a = sin(x)",
-        "b = 2.0*x",
+        "b = float(2.0)*x",
         "c = maximum(a, y)",
-        "d = exp(-b)/sqrt(c) - 0.5",
-        "f = d + 1.0",
+        "d = exp(-b)/sqrt(c) - float(0.5)",
+        "f = d + float(1.0)",
     ]
 
 

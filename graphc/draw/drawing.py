@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..derive import upstream
-from ..errors import GraphcError, listing, nearest, visible
+from ..errors import GraphcError, listing, nearest, one_of, switch, visible
+from ..files import file_at
 from ..structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large
@@ -74,8 +75,10 @@ def planned(
         ("weights", weights, WEIGHTS),
         ("direction", direction, tuple(DIRECTIONS)),
     ):
-        if value not in allowed:
-            raise GraphcError(f"{key}={value!r} is not known; use one of {listing(allowed)}")
+        one_of(value, allowed, key)
+    switch(legend, "legend")
+    if fold is not None:
+        switch(fold, "fold")
     if not graph.names:
         raise GraphcError(f"the graph {visible(graph.name)} has no nodes; there is nothing to draw")
     look = Look(
@@ -132,8 +135,10 @@ def draw(
     graph: Structure, path: str | PathLike[str], frames: bool | str = False, **settings: Any
 ) -> Path | list[Path]:
     """Writes the drawing; returns the path, or the paths of numbered frames."""
-    file = Path(path)
+    file = file_at(path)
     form = format_of(file)
+    if not isinstance(frames, str):
+        switch(frames, "frames")
     if frames:
         from .frames import frames_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -54,6 +54,8 @@ def _paths(graph: Structure, wanted: Any) -> list[tuple[Sequence[Any], float]]:
         return [(wanted.path, _size(wanted.product))]
     if isinstance(wanted, str) or hasattr(wanted, "name"):
         return [([wanted], 1.0)]
+    if not isinstance(wanted, Iterable):
+        raise GraphcError(f"highlight= takes names of nodes, or paths, not {type(wanted).__name__}")
     items = list(wanted)
     if all(isinstance(item, str) or hasattr(item, "name") for item in items):
         return [(items, 1.0)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..derive import adjoints, seeds_of, upstream
-from ..errors import GraphcError, listing
+from ..errors import GraphcError, one_of
 from ..evaluation import Edge
 from ..exact import Undefined
 from ..formula import formula_text
@@ -73,10 +73,9 @@ def quantities(
 def _wanted(show: Any) -> tuple[str, ...]:
     if show is None:
         return SHOWN
-    wanted = (show,) if isinstance(show, str) else tuple(show)
+    wanted = tuple(show) if isinstance(show, (list, tuple, set)) else (show,)
     for word in wanted:
-        if word not in SHOWN:
-            raise GraphcError(f"show={word!r} is not known; use any of {listing(SHOWN)}")
+        one_of(word, SHOWN, "show")
     return wanted
 
 

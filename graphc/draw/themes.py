@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import GraphcError, listing
+from ..errors import one_of
 
 # The layout measures with the first font that is installed; the later ones are not wider.
 FONT = "DejaVu Sans,Verdana,Helvetica,Arial,sans-serif"
@@ -97,6 +97,5 @@ THEMES: Mapping[str, Theme] = {
 
 def theme_named(name: str) -> Theme:
     """The theme of that name."""
-    if name not in THEMES:
-        raise GraphcError(f"theme={name!r} is not known; use one of {listing(THEMES)}")
+    one_of(name, THEMES, "theme")
     return THEMES[name]

@@ -19,6 +19,7 @@ from ..derive import reverse
 from ..draw.fold import EDGES, NODES, is_large
 from ..errors import GraphcError, visible
 from ..exact import as_float
+from ..files import file_at
 from ..request import Request
 from ..structure import Structure
 from .model import MODES, model
@@ -44,7 +45,7 @@ def explore(
     mode: str = "reverse",
 ) -> Path:
     """Writes the page; returns its path."""
-    file = Path(path)
+    file = file_at(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise GraphcError(f"{visible(str(file))}: a page is an .html file; call it so")
     text = page(graph, of, at, wrt, mode)

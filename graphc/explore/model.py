@@ -14,7 +14,7 @@ from ..derive import origins, seeds_of
 from ..draw.mathematics import ELLIPSIS, formula_math, name_math, plain
 from ..draw.quantities import formula, quantities
 from ..draw.themes import KINDS
-from ..errors import GraphcError, listing
+from ..errors import GraphcError, one_of
 from ..evaluation import Edge
 from ..exact import as_float
 from ..request import Request, free_symbols
@@ -31,8 +31,7 @@ def model(
     graph: Structure, point: Start, of: Any = None, wrt: Any = None, mode: str = "reverse"
 ) -> dict[str, Any]:
     """The data of a page."""
-    if mode not in MODES:
-        raise GraphcError(f"mode={mode!r} is not known; use one of {listing(MODES)}")
+    one_of(mode, MODES, "mode")
     nodes = graph.nodes()
     place = {node: number for number, node in enumerate(nodes)}
     ends, chosen = _ends(graph, of, point)

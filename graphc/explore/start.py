@@ -30,6 +30,8 @@ class Start:
 
 def start(graph: Structure, at: Mapping[str, Any] | None) -> Start:
     """The given values and those of `at`; what is missing gets a number at which all is finite."""
+    if at is not None and not isinstance(at, Mapping):
+        raise GraphcError(f"at= is a dict of names and values, not {type(at).__name__}")
     point = dict(at or {})
     known = {naming.spelling(name) if isinstance(name, str) else name for name in point}
     known |= {copy for name in known for copy in graph.copies.get(name, ())}

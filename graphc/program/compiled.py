@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import GraphcError, listing, nearest
 from ..exact import as_float, brief
+from ..files import file_at
 from ..given import check_real
 from .module import Task
 from .options import Options
@@ -63,7 +63,7 @@ class Compiled:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the standalone module."""
-        Path(path).write_text(self.source, encoding="utf-8")
+        file_at(path).write_text(self.source, encoding="utf-8")
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The result, as `want` says; arguments by position (inputs, then params) or by name."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from ..errors import GraphcError, listing, nearest
+from ..errors import GraphcError, listing, nearest, one_of, switch
 from .wants import MODES
 
 BACKENDS = ("numpy", "cupy")
@@ -60,16 +59,12 @@ def _checked(
     every, budget = _checkpoint(checkpoint)
     if checkpoint is not None and (style != "fast" or backend != "numpy"):
         raise GraphcError("checkpoint= is for the fast style on NumPy; leave style= and backend=")
+    switch(sparse, "sparse")
     if sparse and backend != "numpy":
         raise GraphcError("sparse=True gives scipy matrices; use backend='numpy'")
     if sparse and find_spec("scipy") is None:
         raise GraphcError("sparse=True gives scipy matrices; install it with 'pip install scipy'")
     return Options(backend, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
-
-
-def one_of(word: Any, allowed: Sequence[str], what: str) -> None:
-    if word not in allowed:
-        raise GraphcError(f"{what}={word!r} is not known; use one of {listing(allowed)}")
 
 
 def dtype_name(dtype: Any) -> str:
@@ -78,7 +73,7 @@ def dtype_name(dtype: Any) -> str:
         return "float64"
     try:
         name = str(np.dtype(dtype).name)
-    except TypeError:
+    except (TypeError, ValueError):
         name = str(dtype)
     one_of(name, DTYPES, "dtype")
     return name

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..derive import default_wrt, origins, the_output
 from ..differentiate import adjoints, as_names, seed_row, tangents
-from ..errors import GraphcError, listing
+from ..errors import GraphcError, listing, one_of
 from ..functions import FUNCTIONS
 from ..rules import Rows
 from ..shapes import LETTERS, Shape, shape_text
@@ -64,8 +64,7 @@ class Question:
 
 def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
     """The names checked, defaults filled in."""
-    if want not in WANTS:
-        raise GraphcError(f"want={want!r} is not known; use one of {listing(WANTS)}")
+    one_of(want, WANTS, "want")
     if any(op in ("edges", "symbol") for op in graph.ops):
         raise GraphcError(
             "this graph was made from local derivatives alone, so there is no value to compute; "

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import derive
-from ..errors import GraphcError, listing
+from ..errors import GraphcError, one_of
 from ..shapes import shape_text
 from ..structure import Structure
 from .modes import MODES
@@ -22,8 +22,7 @@ def explain(
     graph: Structure, of: Any, wrt: Any, at: At, mode: str = "reverse", digits: int = 6
 ) -> Solution:
     """The worked solution of d of / d wrt."""
-    if mode not in MODES:
-        raise GraphcError(f"mode={mode!r} is not known; use one of {listing(MODES)}")
+    one_of(mode, MODES, "mode")
     check_digits(digits)
     if isinstance(of, Mapping):
         raise GraphcError("explain is about one node; give its name as of=, without a seed")
