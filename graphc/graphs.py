@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 At = Mapping[str, Any] | None
 LARGEST_FILE = 64 << 20
+LONGEST_NAME = 60  # characters of a graph's name where it is shown
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,9 @@ class Graph(Structure):
         kinds = [self.ops[row] for row in self.leaves()]
         counts = f"{kinds.count('input')} inputs, {kinds.count('param')} params"
         outputs = ", ".join(self.output_names[:5])
-        return f"<Graph {self.name}: {counts}, {len(self)} nodes in all; outputs: {outputs}>"
+        plain = self.name.isprintable() and len(self.name) <= LONGEST_NAME
+        name = self.name if plain else visible(self.name, LONGEST_NAME)
+        return f"<Graph {name}: {counts}, {len(self)} nodes in all; outputs: {outputs}>"
 
     def edges(self) -> list[tuple[str, str]]:
         """(source, target) of every edge; parallel edges appear as often as they are."""

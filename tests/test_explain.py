@@ -1,5 +1,6 @@
 """Worked solutions: every line is true, every format is well formed, hostile names do no harm."""
 
+import ast
 import html.parser
 import re
 import shutil
@@ -470,7 +471,7 @@ def check_harmless(solution):
     for forbidden in (r"\input", r"\write", r"\end{document}", r"\include", r"\catcode"):
         assert forbidden not in solution.latex_body.replace(r"\textbackslash{}", "")
     prose = re.sub(r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$", "", solution.markdown, flags=re.DOTALL)
-    assert not re.search(r"(?<!\\)[<`|\[\]$]", prose)
+    assert not re.search(r"[<>~$]|(?<!\\)[`|\[\]]", prose)  # some readers know no \<
     assert "javascript:" not in prose
     for text in (solution.text, solution.markdown, solution.latex, solution.html):
         assert "\x00" not in text and "\x1b" not in text and "\u202e" not in text
@@ -480,6 +481,24 @@ def check_harmless(solution):
 def test_hostile_titles_do_no_harm(title):
     for at in (None, {"x": "1/2"}):
         check_harmless(hostile_graph(title, "x", "y").explain("y", at=at))
+
+
+def test_a_tag_in_a_title_is_text_in_every_markdown():
+    title = "<img src=x onerror=alert(1)> &lt;b&gt; $x$ ~~y~~ a_b"
+    solution = hostile_graph(title, "x", "y").explain("y", at={"x": "1/2"})
+    first = solution.markdown.splitlines()[0]
+    assert first.startswith("# &#60;img src=x onerror=alert(1)&#62; &#38;lt;b&#38;gt; &#36;x&#36; ")
+    assert r"a\_b" in first
+
+
+@pytest.mark.parametrize("title", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_titles_do_no_harm_elsewhere(title):
+    graph = hostile_graph(title, "x", "y")
+    for style in ("fast", "readable"):
+        source = graph.emit(of="y", wrt="x", style=style)
+        tree = ast.parse(source)
+        assert [type(part) for part in tree.body[:2]] == [ast.Expr, ast.Import]
+    assert repr(graph).isprintable() and len(repr(graph)) < 200
 
 
 @settings(max_examples=60)

@@ -9,6 +9,7 @@ from typing import Any
 from ..checking.checks import DTYPES, WANTS, check
 from ..checking.judging import METHODS
 from ..errors import GraphcError
+from ..show.solution_markdown import escaped
 from ..show.tables import page_markdown, print_page
 from .reading import names, point, read_graph
 from .writing import takes_file
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json or options.format == "json":
         print(report.to_json())
     elif options.format == "markdown":
-        sys.stdout.write(page_markdown(report.page()))
+        sys.stdout.write(page_markdown(report.page(), escaped))
     else:
         print_page(report.page())
     return 0 if report.ok else 1

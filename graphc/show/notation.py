@@ -45,9 +45,9 @@ class Notation:
         return self.math(self.pi if op == "pi" else formula_text(graph, node, self.style))
 
 
-def _inline(text: str) -> str:
-    # a vertical bar would end the cell of a Markdown table
-    return f"${text.replace('|', chr(92) + 'vert ')}$"
+def in_markdown(text: str) -> str:
+    """LaTeX in which nothing can be taken for a tag or for the end of a table's cell."""
+    return text.replace("<", r"\lt ").replace(">", r"\gt ").replace("|", r"\vert ")
 
 
 TEXT = Notation(str, value_text, str, as_text, "pi", " -> ", str, str)
@@ -61,4 +61,4 @@ LATEX = Notation(
     str,
     str,
 )
-MARKDOWN = replace(LATEX, math=_inline, code=lambda text: f"`{text}`")
+MARKDOWN = replace(LATEX, math=lambda text: f"${in_markdown(text)}$", code=lambda text: f"`{text}`")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from .notation import in_markdown
 from .solution import Equations, Grid, Prose, Solution
 from .solution_latex import aligned
 
-# what may begin markup inside a line; a colon or an @ could become a link
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])|(?<=\w)(:)(?=\S)|(@)")
+# what may begin markup inside a line; a colon or an @ could become a link. Every reader knows a
+# backslash before the first kind; before a < some of them show it, and the tag lives.
+_SPECIAL = re.compile(r"([\\`*_\[\]#|])|[<>&~$]|(?<=\w):(?=\S)|@")
 
 
 def markdown(solution: Solution) -> str:
@@ -18,7 +20,7 @@ def markdown(solution: Solution) -> str:
         parts.append(f"## {escaped(section.heading)}")
         for block in section.blocks:
             if isinstance(block, Equations):
-                parts.append(f"$$\n{_math(aligned('aligned', block.steps))}\n$$")
+                parts.append(f"$$\n{in_markdown(aligned('aligned', block.steps))}\n$$")
             elif isinstance(block, Grid):
                 parts.append(_grid(block))
             else:
@@ -29,7 +31,7 @@ def markdown(solution: Solution) -> str:
 def words(prose: Prose) -> str:
     """Words, escaped, with mathematics between dollar signs."""
     return "".join(
-        escaped(part) if isinstance(part, str) else f"${_math(part.latex)}$" for part in prose
+        escaped(part) if isinstance(part, str) else f"${in_markdown(part.latex)}$" for part in prose
     )
 
 
@@ -39,19 +41,14 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(lambda found: "\\" + found.group() if found[1] else _entity(found), text)
 
 
-def _math(latex: str) -> str:
-    """LaTeX in which nothing can be taken for a tag or for the end of a table's cell."""
-    return latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("|", r"\vert ")
-
-
 def _entity(found: re.Match[str]) -> str:
     return f"&#{ord(found.group())};"
 
 
 def _grid(grid: Grid) -> str:
     lines = [
-        [f"${_math(cell.latex)}$" for cell in (grid.corner, *grid.columns)],
+        [f"${in_markdown(cell.latex)}$" for cell in (grid.corner, *grid.columns)],
         ["---"] * (len(grid.columns) + 1),
-        *([f"${_math(cell.latex)}$" for cell in (name, *row)] for name, row in grid.rows),
+        *([f"${in_markdown(cell.latex)}$" for cell in (name, *row)] for name, row in grid.rows),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

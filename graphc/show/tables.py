@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -41,16 +41,17 @@ def page_text(blocks: Iterable[Block], width: int = WIDTH) -> str:
     return "\n\n".join(texts) + "\n"
 
 
-def page_markdown(blocks: Iterable[Block]) -> str:
-    """The page as Markdown; cells and paragraphs are Markdown already."""
+def page_markdown(blocks: Iterable[Block], written: Callable[[str], str] = str) -> str:
+    """The page as Markdown; cells and lines are Markdown already, or `written` makes them so."""
     texts = []
     for block in blocks:
         if isinstance(block, Table):
-            lines = [block.columns, ("---",) * len(block.columns), *block.rows]
+            cells = [[written(cell) for cell in row] for row in block.rows]
+            lines = [block.columns, ("---",) * len(block.columns), *cells]
             rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-            texts.append(f"**{block.title}**\n\n{rows}" if block.title else rows)
+            texts.append(f"**{written(block.title)}**\n\n{rows}" if block.title else rows)
         else:
-            texts.append(block)
+            texts.append("\n".join(map(written, block.split("\n"))))
     return "\n\n".join(texts) + "\n"
 
 
