@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import test_javascript as javascript
 from numpy_text import evaluate
 from random_formulas import INPUTS, formula
 from test_layers import CALLS
@@ -86,13 +87,57 @@ def check(graph: gc.Graph, at: dict[str, object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_random_formulas(seed: int) -> None:
+def random_graph(seed: int) -> gc.Graph:
     rng = random.Random(seed)
     kind = rng.choice("svm")
     text = formula(rng, kind, rng.randint(1, 4))
-    graph = gc.parse(f"{INPUTS}\nf = {text}\nL = sum(sin(f))")
+    return gc.parse(f"{INPUTS}\nf = {text}\nL = sum(sin(f))")
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_formulas(seed: int) -> None:
+    graph = random_graph(seed)
     check(graph, point(graph, seed))
+
+
+def near(found: object, wanted: object, what: str) -> None:
+    assert np.shape(found) == np.shape(wanted), what
+    np.testing.assert_allclose(floats(found), floats(wanted), rtol=1e-9, atol=1e-9, err_msg=what)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1050))
+def test_random_formulas_as_text_and_as_code(seed: int) -> None:
+    graph = random_graph(seed)
+    at = point(graph, seed)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        wanted = graph.values(at)["f"]
+        if not is_tame(wanted):
+            return
+        near(gc.parse(graph.to_text()).values(at)["f"], wanted, graph.to_text())
+        for style in ("fast", "readable"):
+            value = graph.compile(of="f", want="value", style=style)
+            near(value(**at), wanted, value.source)
+
+
+@pytest.mark.skipif(javascript.NODE is None, reason="node is not installed")
+def test_random_formulas_in_javascript() -> None:
+    pieces, wanted = [], []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for seed in range(2000, 2100):
+            graph = random_graph(seed)
+            at = {name: floats(value).tolist() for name, value in point(graph, seed).items()}
+            value = graph.values(at)["f"]
+            if is_tame(value):
+                script, _ = javascript.scripts(graph, "L", "x", at)
+                place = list(graph).index("f")
+                pieces.append(f"{script}{javascript.SWEPT.replace('return {', 'const all = {')}")
+                pieces[-1] += f"\nreturn JSON.parse(all.values[{place}]);"
+                wanted.append((value, graph["f"].text))
+        for found, (value, text) in zip(javascript.run(pieces), wanted, strict=True):
+            near(found, value, text)
+    assert len(wanted) > 50
 
 
 @pytest.mark.parametrize(
