@@ -536,6 +536,8 @@ def reshape(x: Value, shape: Any) -> Value:
     wanted = checked_shape(wanted)
     if _volume(wanted) != _volume(x.shape):
         raise GraphcError(f"reshape: {_is(x)}, which does not fit {shape_text(wanted)}")
+    if not wanted and not x.shape:
+        return x
     return x.graph.tensor("reshape", (x,), {"shape": wanted})
 
 

@@ -31,12 +31,15 @@ def contraction(spec: str, shape: Shape, pieces: Sequence[Piece]) -> Piece:
     operands, out = split_spec(spec)
     sizes = dict(zip(out, shape, strict=True))
     form = form_of(spec, sizes)
-    if form is not None and form.order in ((0,), (0, 1)):
+    # a transposed copy may be multiplied in another order, and so be rounded otherwise
+    if form is not None and form.order in ((0,), (0, 1)) and not any(form.transposed):
         whole = form.word == "sum_of_product" and not out
         if whole:
             return f"dot({pieces[0][0]}, {pieces[1][0]})", ATOM
         leading = form.axes == tuple(range(len(form.axes)))  # what NumPy adds by itself
         unit = pieces[0][0] == "1" and isinstance(shape[0] if shape else 0, int)
+        if unit and shape == (1, 1):
+            return "ones((1, 1))", ATOM  # the word that a constant of this shape has
         if form.word in READ_BACK or {"repeat": leading, "eye": unit}.get(form.word):
             return contract_text(spec, shape, pieces)
     texts = [f'"{spec}"', *(piece[0] for piece in pieces)]

@@ -194,6 +194,19 @@ def test_second_derivative_graphs(text):
     same(total.differentiate("Q", graph.input_names[0]))
 
 
+def test_a_transposed_factor_rounds_as_it_did():
+    """A product with a transposed copy may be added up in another order."""
+    g = gc.parse('input A[4,4] x[4]\ny = einsum("ab,a->b", A, x)\nz = A.T @ x')
+    assert 'y = einsum("ab,a->b", A, x)' in same(g).to_text()
+
+
+def test_a_scalar_in_the_shape_of_a_scalar():
+    g = gc.parse("input x y[1]\nz = reshape(x, ())\nL = z*x + reshape(y, ())")
+    assert g.derivative("L", "x", {"x": 3, "y": [1]}) == 6
+    same(g)
+    assert gc.parse("input x\ny = reshape(x, ())*x").derivative("y", "x", {"x": 3}) == 6
+
+
 # Numbers.
 
 FLOATS = [0.1, 0.5, -0.1, 1e-300, 5e-324, 1.7976931348623157e308, 2.0, -0.0, 1 / 3, 1e22]
