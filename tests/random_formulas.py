@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 
 INPUTS = "input a b x[3] y[3] A[3,3] B[3,3]"
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -63,11 +64,21 @@ RULES: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def formula(rng: random.Random, kind: str, depth: int) -> str:
+Rules = Mapping[str, Sequence[tuple[str, str]]]
+SCALAR = {  # what the reader of LaTeX knows
+    "s": [
+        (operands, text)
+        for operands, text in RULES["s"]
+        if set(operands) == {"s"} and "where" not in text and "abs" not in text
+    ]
+}
+
+
+def formula(rng: random.Random, kind: str, depth: int, rules: Rules = RULES) -> str:
     """A formula of a kind: s, v or m for a scalar, a vector, a matrix."""
     if not depth or rng.random() < 0.15:
         atom = rng.choice(ATOMS[kind])
         return f"({atom})" if atom[0] == "-" or "/" in atom else atom
-    operands, text = rng.choice(RULES[kind])
-    parts = [formula(rng, operand, depth - 1) for operand in operands]
+    operands, text = rng.choice(rules[kind])
+    parts = [formula(rng, operand, depth - 1, rules) for operand in operands]
     return "(" + text.format(*parts) + ")"

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import test_javascript as javascript
 from numpy_text import evaluate
-from random_formulas import INPUTS, formula
+from random_formulas import INPUTS, SCALAR, formula
+from solution_latex import plain
 from test_layers import CALLS
 
 import graphc as gc
 from graphc.functions import FUNCTIONS
+from graphc.show.latex import formula_latex
 
 LARGEST = 1e6  # beyond it, rounding decides what a comparison of two orders of operations gives
 
@@ -175,6 +177,22 @@ def test_every_function(name: str) -> None:
         except gc.GraphcError:
             continue  # a function that formulas cannot mention
         check(graph, {"x": floats([0.5, 1.25, 0.75]), "y": floats([1.5, 0.5, 2.25])})
+
+
+@pytest.mark.parametrize("seed", range(3000, 3040))
+def test_random_formulas_in_latex(seed: int) -> None:
+    """Of scalars, whose LaTeX has a reader; choices and absolute values have none."""
+    rng = random.Random(seed)
+    text = formula(rng, "s", rng.randint(1, 4), SCALAR).replace("pi", "a")
+    graph = gc.parse(f"input a b\nf = {text}")
+    at = {"a": 0.75, "b": 1.25}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            wanted = graph.values(at)["f"]
+        except gc.GraphcError:
+            return  # not finite there
+    same(plain(formula_latex(graph, graph.rows["f"])), wanted, at)
 
 
 PRINTED = [
