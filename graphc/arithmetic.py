@@ -41,6 +41,7 @@ from .exact import (
     brief,
     present,
     sign_of,
+    value_to,
 )
 from .functions import FUNCTIONS, Function
 from .given import array_from_user, from_user
@@ -141,10 +142,14 @@ class Numbers:
         return result
 
     def _where(self, condition: Any, taken: Any, other: Any) -> Any:
+        exact = is_exact(taken) and is_exact(other)
+        if type(condition) is Undefined and (np.shape(taken) or np.shape(other)):
+            condition = boxed(condition)
         if isinstance(condition, np.ndarray):
-            if is_exact(taken) and is_exact(other):
-                return elements(lambda cab: cab[1] if cab[0] else cab[2], (condition, taken, other))
-            return np.where(condition, as_float(taken), as_float(other))
+            if not exact and condition.dtype == BOOLEAN:
+                return np.where(condition, as_float(taken), as_float(other))
+            chosen = elements(_decided, (condition, taken, other))
+            return chosen if exact else as_float(chosen)
         if type(condition) is Undefined:
             return condition
         chosen, rest = (taken, other) if condition else (other, taken)
@@ -232,6 +237,8 @@ class Numbers:
 
     def _winners(self, op: str, array: Any, settings: dict[str, Any]) -> Any:
         def beats(a: Any, b: Any) -> bool:
+            if Undefined in (type(a), type(b)):  # it wins, as NaN does among floats
+                return type(b) is not Undefined
             return sign_of(_difference(a, b)) > 0
 
         if op == "largest":
@@ -263,7 +270,7 @@ class Numbers:
     def _matrix(self, op: str, args: Sequence[Any]) -> Any:
         if args[0].dtype != object:
             return _float_matrix(op, args)
-        inverted, determinant = inverse(args[0], self._scalar, lambda v: sign_of(v) == 0)
+        inverted, determinant = inverse(args[0], self._scalar, _is_zero)
         if op == "det":
             return determinant
         if op == "logdet":
@@ -381,12 +388,11 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
 
 def _wide_angle(op: str, angle: Any) -> Any:
     """The digits of sin, cos or tan of a large exact number; None where it is too large."""
-    if WORKING.mag(as_digits(angle, WORKING)) > LARGEST_ANGLE:
+    size = WORKING.mag(as_digits(angle, WORKING))
+    if size > LARGEST_ANGLE:
         return None
-    import sympy
-
-    value = getattr(sympy, op)(as_expression(angle)).evalf(WORKING.dps)
-    return WORKING.mpf(value._mpf_) if value.is_Float else None
+    wide = value_to(as_expression(angle), WORKING.dps + size)
+    return +WORKING.mpf(getattr(wide.context, op)(wide)._mpf_)
 
 
 def _trivial(op: str, args: Sequence[Any]) -> Any:
@@ -403,6 +409,17 @@ def _trivial(op: str, args: Sequence[Any]) -> Any:
         if op == "mul" and type(b) is not Exact and b == 0:
             return 0
     return None
+
+
+def _decided(choice: tuple[Any, Any, Any]) -> Any:
+    condition, taken, other = choice
+    if type(condition) is Undefined:
+        return condition
+    return taken if condition else other
+
+
+def _is_zero(value: Any) -> bool:
+    return type(value) is not Undefined and sign_of(value) == 0
 
 
 def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
@@ -500,9 +517,11 @@ def _vectorised(name: str) -> Callable[..., Any]:
 
 def _gate(condition: Any, value: Any, wanted: bool) -> Any:
     """The value where the branch is taken, nothing elsewhere."""
-    if isinstance(condition, np.ndarray):
-        mask = condition == wanted
-        return Masked(NUMBERS._where(mask, value, 0), mask)
+    if type(condition) is Undefined or isinstance(condition, np.ndarray):
+        mask = NUMBERS._where(condition, wanted, not wanted)
+        passed = NUMBERS._where(mask, value, 0)
+        # an element that nothing decides is undefined, not absent
+        return _noted(passed, mask if getattr(mask, "dtype", None) == BOOLEAN else True)
     if isinstance(condition, np.bool_):  # a float decided, so the choice is a float
         value = as_float(value)
     return value if bool(condition) == wanted else Masked(_nothing(value), False)

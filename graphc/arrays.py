@@ -17,7 +17,7 @@ from .errors import GraphcError
 from .shapes import Size, resolve
 
 Scalars = Callable[[str, Sequence[Any]], Any]  # the scalar algebra: a function and its arguments
-MOST_EXACT = 100_000  # exact operations on the elements of one array: about a second
+MOST_EXACT = 50_000  # exact operations on the elements of one array: about a second
 
 
 def is_exact(value: Any) -> bool:

@@ -27,7 +27,7 @@ MOST_TERMS = 1_000  # of an expansion: (1 + sqrt(2))**100000 stays as it is
 HIGHEST_DEGREE = 64  # exp(1.237) is, to SymPy, a power of exp(1/1000): common factors take for ever
 DIGITS = 30
 ZERO = 1e-35  # below this, more digits of the exact expression decide whether a value is 0
-DECIDING_DIGITS = 500
+DECIDING_DIGITS = (500, 1_000)  # a number that is not 0 is the same with either
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "pow", "power", "identity", "stop")
 
 WORKING = mpmath.MPContext()
@@ -133,11 +133,38 @@ def sign_of(value: Any) -> int:
         return int(value > 0) - int(value < 0)
     if abs(value.digits) > ZERO:
         return 1 if value.digits > 0 else -1
-    # SymPy's own test for 0 simplifies, which has no bound; a true 0 has no digit that is certain
-    closer = value.expression.evalf(DECIDING_DIGITS, maxn=2 * DECIDING_DIGITS)
-    if closer == 0 or closer._prec == 1:
+    first, second = (value_to(value.expression, digits) for digits in DECIDING_DIGITS)
+    if abs(first - second) > abs(second) * ZERO:
         return 0
-    return 1 if closer > 0 else -1
+    return int(second > 0) - int(second < 0)
+
+
+@lru_cache(maxsize=64)
+def _context(digits: int) -> Any:
+    context = mpmath.MPContext()
+    context.dps = digits
+    return context
+
+
+def value_to(expression: Any, digits: int) -> Any:
+    """An exact number computed with this many digits, once.
+
+    SymPy's evalf and equals add digits, or simplify, until they are certain, which has no bound.
+    """
+    context = _context(digits)
+    if expression.is_Rational:
+        return context.mpf(int(expression.p)) / int(expression.q)
+    parts = [value_to(arg, digits) for arg in expression.args]
+    if expression.is_Add:
+        return context.fsum(parts)
+    if expression.is_Mul:
+        return context.fprod(parts)
+    if expression.is_Pow:
+        return context.power(*parts)
+    function = getattr(context, type(expression).__name__, None) if parts else None
+    if function is None:  # pi, or a number of the user's own
+        return context.mpf(expression.evalf(digits)._mpf_)
+    return function(*parts)
 
 
 def operations(expression: Any) -> int:
@@ -189,7 +216,7 @@ def as_digits(value: Any, context: Any) -> Any:
         return context.mpf(value.numerator) / value.denominator
     if hasattr(value, "_mpf_"):
         return value if value.context is context else context.mpf(value._mpf_)
-    return context.mpf(value)
+    return context.mpf(float(value) if isinstance(value, np.floating) else value)
 
 
 def as_expression(value: Any) -> Any:
@@ -228,6 +255,8 @@ def present(value: Any) -> Any:
         value = value.values
     if isinstance(value, np.ndarray) and value.dtype == object:
         return elements(lambda xs: present(xs[0]), (value,)) if value.shape else present(value[()])
+    if type(value) is int:
+        return _integer(value)
     if isinstance(value, np.ndarray):
         return value.copy()  # it may be an argument, or a view of another result
     if isinstance(value, bool):
@@ -238,6 +267,12 @@ def present(value: Any) -> Any:
         return _shown(value)
     if hasattr(value, "_mpf_") and value.context is not WORKING:
         return value
+    return as_expression(value)
+
+
+@lru_cache(maxsize=1024)
+def _integer(value: int) -> Any:
+    """SymPy's integer: a Jacobian has millions of zeros."""
     return as_expression(value)
 
 
@@ -299,20 +334,21 @@ def _terms(expression: Any) -> int:
 
 
 def _degree(expression: Any) -> int:
-    """The degree as SymPy sees it: exp(a/b) and exp(c/d) are powers of one exp(1/lcm(b, d))."""
+    """The number of powers that SymPy sees: exp(a/b) and exp(c/d) are some of exp(1/lcm(b, d)).
+
+    The degrees in several such numbers are multiplied, as the terms of a polynomial in them are.
+    """
     import sympy
 
     exponents: dict[Any, list[Any]] = {}
     for power in expression.atoms(sympy.Pow, sympy.exp):
         base, exponent = power.as_base_exp()
-        coefficient, rest = exponent.as_coeff_Mul()
-        if coefficient.is_Rational:
-            exponents.setdefault((base, rest), []).append(coefficient)
-    return max(
-        (
-            max(abs(int(c.p)) * (whole // int(c.q)) for c in found)
-            for found in exponents.values()
-            for whole in [math.lcm(*(int(c.q) for c in found))]
-        ),
-        default=0,
-    )
+        for term in sympy.Add.make_args(exponent):
+            coefficient, rest = term.as_coeff_Mul()
+            if coefficient.is_Rational:
+                exponents.setdefault((base, rest), []).append(coefficient)
+    degree = 1
+    for found in exponents.values():
+        whole = math.lcm(*(int(c.q) for c in found))
+        degree *= 1 + max(abs(int(c.p)) * (whole // int(c.q)) for c in found)
+    return degree

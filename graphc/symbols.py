@@ -127,6 +127,19 @@ class Symbols:
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The expression of a function of the table on expressions."""
+        try:
+            result = self._applied(op, args, settings)
+        except (TypeError, ValueError) as error:  # SymPy refuses to compare what is not real
+            if isinstance(error, GraphcError):
+                raise
+            shown = ", ".join(str(arg)[:60] for arg in args)
+            raise GraphcError(
+                f"{op}({shown}) does not exist among the real numbers ({error}); change the formula"
+            ) from None
+        self.bound(result)
+        return result
+
+    def _applied(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         if op in RELATIONS:
             result = RELATIONS[op](*args)
         elif op == "where":
@@ -140,7 +153,6 @@ class Symbols:
             result = (
                 exact_apply(op, args, settings) if template is None else template.run(self, args)
             )
-        self.bound(result)
         return result
 
     def bound(self, expression: Any) -> None:

@@ -118,7 +118,67 @@ def test_symbols_do_not_print_numbers_that_python_refuses_to_print():
         g.reverse(form="inputs")
 
 
+def test_common_factors_are_not_sought_among_many_exponentials():
+    g = gc.parse("input y[4]\nL = sum(log_softmax(y))")
+    y = ["pi/3", "1/3", "1e-5", "sqrt(2)"]
+    found = g.reverse(at={"y": y})["y"]
+    assert abs(sum(found).evalf(40)) < 1e-35
+
+
+def test_tiny_exponentials_need_no_more_digits_than_the_bound():
+    g = gc.parse("input y[3]\nL = sum(softmax(y)*softmax(y))")
+    slope = g.reverse(at={"y": [2, -2, 10**16]})["y"]
+    assert len(slope) == 3 and all(abs(entry) < 1e-30 for entry in slope)
+
+
+def test_a_branch_that_nothing_decides_is_refused_element_by_element():
+    g = gc.parse(
+        "input x[2] y\nL = sum(where(log(x) > y, x, 2*x))\nM = sum(where(log(y) > 0, x, 1))"
+    )
+    with pytest.raises(gc.GraphcError, match="needs log"):
+        g.reverse("L", at={"x": [-1, 2], "y": 0})
+    with pytest.raises(gc.GraphcError, match="needs log"):
+        g.reverse("M", at={"x": [-1, 2], "y": -1})
+    with pytest.raises(gc.GraphcError, match="needs log"):
+        g.values({"x": [-1, 2], "y": 1})
+    assert g.reverse("L", at={"x": [1, 4], "y": 1})["x"].tolist() == [2, 1]
+    graph = gc.parse(
+        "input x y\nL = where(log(x) != 1, logsumexp(x, y), y)"
+    )  # the check of the emitted text draws points at which log(x) does not exist
+    assert graph.emit()
+
+
+@pytest.mark.parametrize("formula", ["max(log(x))", "logsumexp(log(x))", "sum(softmax(log(x)))"])
+def test_a_maximum_among_elements_that_do_not_exist_is_refused(formula):
+    g = gc.parse(f"input x[2]\nL = {formula}")
+    with pytest.raises(gc.GraphcError, match="needs log"):
+        g.values({"x": [-1, 2]})
+    matrix = gc.parse("input x\nL = det(x*[[1, 2], [3, 5]] + log(x))")
+    with pytest.raises(gc.GraphcError, match="needs log"):
+        matrix.values({"x": -1})
+
+
+@pytest.mark.parametrize("style", ["fast", "readable"])
+def test_a_constant_divided_by_0_is_what_floats_make_of_it(style):
+    g = gc.parse("input x\nn = 0\nL = min(x/n, x)")
+    value, slope = g.compile(style=style)(x=-2.0)
+    assert (value, slope["x"]) == (-np.inf, np.inf)
+    nothing = gc.parse("input x\nn = 0\nL = x + n/n").compile(style=style)
+    assert np.isnan(nothing(x=1.0)[0])
+
+
+def test_compiled_code_tells_of_a_singular_matrix():
+    f = gc.parse("input x[2,2]\nL = sum(inv(x))").compile()
+    with pytest.raises(gc.GraphcError, match="singular"):
+        f(x=np.ones((2, 2)))
+
+
 # Symbols.
+
+
+def test_symbols_that_are_not_real_are_refused():
+    with pytest.raises(gc.GraphcError, match="real numbers"):
+        gc.parse("input x\nL = where((-2.5)**0.3 > x, 1, x)").reverse()
 
 
 def test_the_slopes_of_a_maximum_are_told_by_the_maximum_itself():

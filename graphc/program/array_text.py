@@ -71,6 +71,8 @@ class ArrayText:
         if isinstance(value, Fraction) and self.exact_fractions and _is_plain(value):
             return f"{value.numerator} / {value.denominator}", 2
         number = float(as_float(value))
+        if math.isnan(number):
+            return f"{self.namespace}.nan", ATOM
         if math.isinf(number):
             return f"{'-' * (number < 0)}{self.namespace}.inf", 3 if number < 0 else ATOM
         return repr(number), ATOM if math.copysign(1, number) > 0 else 3
@@ -314,7 +316,9 @@ class ArrayText:
             first += f" * {stride}" * (stride != 1) + f" + {start}" * bool(start)
             second = f"{self.namespace}.arange({width})" + f" * {step}" * (step != 1)
             return self.held(f"{first} + {second}")
-        kind = "" if np.size(np.asarray(index)) else ", dtype=int"  # an empty list is one of floats
+        kind = (
+            "" if np.size(np.asarray(index)) else f", dtype={self.namespace}.intp"
+        )  # an empty list is one of floats
         return self.held(f"{self.namespace}.array({_listed(index)}{kind})")
 
 

@@ -102,6 +102,11 @@ class Compiled:
         """A mistake in the arguments, in the user's words; other errors as they are."""
         if str(error).endswith(" is needed"):
             return GraphcError(str(error))
+        if isinstance(error, np.linalg.LinAlgError):
+            return GraphcError(
+                f"{self.want}: a matrix that has to be inverted is singular at these arguments; "
+                "give others"
+            )
         for name, value in zip(self.arguments, given, strict=True):
             if isinstance(error, OverflowError):
                 big = [v for v in np.ravel(np.asarray(value, dtype=object)) if _overflows(v)]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..arithmetic import NUMBERS
-from ..exact import Exact, as_float
+from ..exact import Exact, Undefined, as_float
 from ..functions import FUNCTIONS
 from ..rules import formula
 from ..shapes import LETTERS
@@ -34,8 +34,10 @@ def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
             if not all(isinstance(value, kinds) for value in values):
                 return None
             result = NUMBERS.apply(op, values, settings)
+            if type(result) is Undefined:  # what floats make of it: 1/0 is infinite
+                result = NUMBERS.apply(op, [as_float(value) for value in values], settings)
             if hasattr(result, "_mpf_"):  # too long to be exact, as 10**3000 is
-                result = float(as_float(result))
+                result = as_float(result)
             return builder.constant(result) if isinstance(result, (*kinds, float)) else None
 
         return rule
