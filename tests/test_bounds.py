@@ -184,7 +184,7 @@ def test_symbols_that_are_not_real_are_refused():
 def test_the_slopes_of_a_maximum_are_told_by_the_maximum_itself():
     found = gc.parse("input a b c\nL = max(a, b, c)").reverse()
     assert str(found["a"]) == "[Eq(a, L)]"
-    assert str(found["c"]) == "(1 - [Eq(a, L)])*(1 - [Eq(b, L)])*[Eq(c, L)]"
+    assert str(found["c"]) == "[Eq(c, L)]*[Ne(a, L)]*[Ne(b, L)]"
 
 
 def test_nested_maxima_stay_short():
