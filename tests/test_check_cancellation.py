@@ -224,3 +224,15 @@ def test_points_are_reproducible_and_counted():
     first, refused = drawn(graph, 5, 0, [graph.row("y")], None)
     again, _ = drawn(graph, 5, 0, [graph.row("y")], None)
     assert [p.values for p in first] == [p.values for p in again] and refused > 0
+
+
+def test_a_constant_may_compete_with_inputs():
+    assert gc.check(gc.parse("input x y\nL = max(pi, x, y)"), points=4).ok
+
+
+def test_dead_units_need_no_further_digits():
+    text = "input X[8,20]\nparam W[20,16] V[16,3]\nh = relu(X @ W - 100)\nL = sum((h @ V)**2)"
+    rng = np.random.default_rng(0)
+    at = {"X": rng.normal(size=(8, 20)), "W": rng.normal(size=(20, 16)), "V": np.ones((16, 3))}
+    report = gc.check(gc.parse(text), at=at)
+    assert {row.evidence for row in report.rows} == {"central differences agree"}

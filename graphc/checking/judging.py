@@ -9,8 +9,8 @@ import numpy as np
 
 from . import digits, kinks
 from .neighbourhood import LARGEST_BATCH
-from .schemes import EPSILON, SHORT_STEP, STEP, three_point
-from .settling import Court, Spot
+from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
+from .settling import CHEAP, COARSE, Court, Spot
 from .verdicts import CORRECT, Finding, Index, Row
 
 TOGETHER = 64  # doubtful elements whose neighbours are one evaluation
@@ -69,7 +69,7 @@ class Judge:
 
     def _rows(self, part: Part) -> list[Row]:
         """The rows of some elements."""
-        measured, bounds, settled, told = self._quick(part)
+        measured, bounds, settled, even, told = self._quick(part)
         graph, shape = self.court.graph, self.court.hood.point[part.leaf].shape
         name = graph.names[part.leaf]
         axes = np.unravel_index(part.places, shape) if shape else ()
@@ -90,6 +90,7 @@ class Judge:
                     *(part.leaf, int(part.places[k]), positions[k], output, claims[k]),
                     float(part.scale[k]),
                     float(part.usual[output, k]),
+                    bool(even[output]),
                 )
                 for k in np.flatnonzero(~good).tolist()
             ]
@@ -111,15 +112,16 @@ class Judge:
             found += [self.court.settle(*pair) for pair in zip(part, near, strict=True)]
         return found
 
-    def _quick(self, part: Part) -> tuple[Any, Any, Any, str]:
-        """(measured, what would pass, which of them are settled as correct, the evidence)."""
+    def _quick(self, part: Part) -> tuple[Any, Any, Any, Any, str]:
+        """(measured, what would pass, which are settled as correct, even outputs, the evidence)."""
         court, method = self.court, self.court.method
         finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
         slack = court.tolerance * np.abs(part.claimed)
         measured, settled = np.full(part.claimed.shape, np.nan), np.zeros(finite.shape, bool)
         doubtful, told, bounds = finite & (method == "complex"), AGREE["central"], slack
+        even = np.ones(len(part.claimed), bool)
         if method in ("auto", "central"):
-            measured, error, settled, doubtful = self._central(part, finite, slack)
+            measured, error, settled, doubtful, even = self._central(part, finite, slack)
             bounds = slack + 4 * error
         if method in ("auto", "complex") and doubtful.any() and court.hood.is_analytic(part.leaf):
             exact = self._complex(part)
@@ -127,11 +129,35 @@ class Judge:
                 more = doubtful & (slack > 0) & (np.abs(part.claimed - exact) <= slack)
             measured, settled = np.where(more, exact, measured), settled | more
             bounds = np.where(more, slack, bounds)
-            told = AGREE[method]
-        return measured, bounds, settled, told
+            told, doubtful = AGREE[method], doubtful & ~more
+        doubtful = doubtful & even[:, None]
+        places = np.flatnonzero(doubtful.any(axis=0))
+        if method == "auto" and len(places):
+            slopes, error = self._wide(part, places)
+            with np.errstate(all="ignore"):
+                allowed = slack[:, places]
+                gap = np.abs(part.claimed[:, places] - slopes)
+                more = doubtful[:, places] & (gap <= allowed + 3 * error)
+                more &= (error <= COARSE * allowed) & (allowed > 0)
+            measured[:, places] = np.where(more, slopes, measured[:, places])
+            bounds[:, places] = np.where(more, allowed + 4 * error, bounds[:, places])
+            settled[:, places] |= more
+        return measured, bounds, settled, even, told
 
-    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any, Any]:
-        """Slopes by three points, their errors, which of them settle the matter, which are coarse.
+    def _wide(self, part: Part, places: Any) -> tuple[Any, Any]:
+        """(slopes, errors) by five points at some places: a longer step loses fewer digits."""
+        step = STEP * part.scale[places]
+        neighbours = np.tile(part.x, (4 * len(places), 1))
+        rows = np.arange(4 * len(places))
+        neighbours[rows, np.repeat(part.places[places], 4)] += np.outer(step, STENCIL).ravel()
+        shape = self.court.hood.point[part.leaf].shape
+        values = self.court.hood.sample(part.leaf, neighbours.reshape(-1, *shape)).values
+        with np.errstate(all="ignore"):
+            values = values.T.reshape(len(part.claimed), len(places), 4)
+            return five_point(values, step, self.court.base[:, None])
+
+    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any, Any, Any]:
+        """Slopes by three points, their errors, which settle the matter, are coarse, are even.
 
         Agreement is evidence: a slope that is off because the step is too wide agrees with no
         derivative. What does not agree, or has a kink within the reach of five points, gets a
@@ -156,14 +182,25 @@ class Judge:
             least = 0.0 if court.digital else 0.1 * part.usual
             fine = 3 * error <= court.tolerance * np.maximum(np.abs(part.claimed), least)
             if court.digital:  # a value that does not move may only be too coarse to
-                fine &= part.claimed != 0
+                fine = np.where(part.claimed == 0, self._is_still(part, values, base, error), fine)
             close = finite & (gap <= slack + 3 * error)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
         settled = close & fine
         apart = ~kinks.within_reach(sample.branches, reach)[None, :]
+        even = np.ones(len(part.claimed), bool)
         if apart.all():  # a kink would look like a narrow feature, and is known by name
-            settled &= self._is_even(part, step, base[:, 0])[:, None]
-        return measured, error, settled & apart, close & apart & ~settled
+            even = self._is_even(part, step, base[:, 0])
+            settled &= even[:, None]
+        return measured, error, settled & apart, close & apart & ~settled, even
+
+    def _is_still(self, part: Part, values: Any, base: Any, error: Any) -> Any:
+        """Where nothing moves, the rules say 0 too, and no derivative that counts could hide."""
+        still = (part.claimed == 0) & (values == base[..., None]).all(axis=2)
+        if not still.any() or self.court.cost <= CHEAP:  # many digits tell more
+            return np.zeros_like(still)
+        usual = np.maximum(part.usual, np.abs(base) / part.scale)
+        zero = self.court.rules[part.leaf][:, part.places] == 0
+        return still & zero & (3 * error <= self.court.tolerance * usual)
 
     def _is_even(self, part: Part, step: Any, base: Any) -> Any:
         """For each output, whether claims add up to its change where all elements move by far less.

@@ -321,7 +321,7 @@ def _columns(value: Any, count: int, wide: bool) -> Any:
 
 def _branch(switch: Switch, found: dict[int, Any], count: int) -> Branch:
     """What a switch did at each neighbour."""
-    told = [np.asarray(found[row]) for row in switch.told]
+    told = [np.asarray(as_float(found[row])) for row in switch.told]
     if not switch.competing:
         parts = [_columns(value, count, True) for value in told]
         margin = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

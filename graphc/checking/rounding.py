@@ -71,18 +71,18 @@ class Errors:
 
     def __init__(self, hood: Neighbourhood, epsilon: float) -> None:
         generator = np.random.default_rng(0)
-        plain = [*_sweeps(hood, Numbers(hood.sizes))]
+        plain = [*sweeps(hood, Numbers(hood.sizes))]
         spread = [np.zeros(np.shape(part)) for part in plain]
         with np.errstate(all="ignore"):
             for _ in range(SAMPLES):
-                samples = _sweeps(hood, Rounding(hood.sizes, epsilon, generator))
+                samples = sweeps(hood, Rounding(hood.sizes, epsilon, generator))
                 for own, here, there in zip(spread, plain, samples, strict=True):
                     np.maximum(own, np.abs(there - here), out=own)
         self.values, *rest = (SAFETY * part for part in spread)
         self.derivatives = dict(zip(hood.point, rest, strict=True))
 
 
-def _sweeps(hood: Neighbourhood, algebra: Numbers) -> list[Any]:
+def sweeps(hood: Neighbourhood, algebra: Numbers) -> list[Any]:
     """The outputs, flat, and for each thing that can be moved (output elements, its elements)."""
     graph = _plain(hood.graph)
     leaves = {row: v for row, v in hood.fixed.items() if graph.ops[row] != "stop"}
