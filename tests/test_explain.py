@@ -581,3 +581,23 @@ def test_a_reciprocal_gets_its_brackets():
     text = graph.explain("N", "h", at={}).text
     assert "M = 2/o = 2/(1/(1 + E)) = 2 + 2*E" in text
     assert "z(h, o) = o*(1 - o)" in text
+
+
+# What random graphs found.
+
+
+def test_the_norm_of_several_scalars_in_latex():
+    solution = gc.parse("input x y\nL = norm(x, y)").explain("L")
+    assert r"\left\lVert x, y \right\rVert" in solution.latex
+
+
+def test_a_node_that_only_a_condition_mentions_beside_tensors():
+    g = gc.parse("input x y z\nparam w\nu = where(y == norm(z, z)/w, 1, x)\nL = relu(u)")
+    assert "u" in g.explain("L").text
+    assert "u" in g.explain("L", at={"x": 1, "y": 2, "z": 3, "w": 4}).text
+
+
+def test_a_path_beside_one_that_has_no_number_is_told_in_one_sentence():
+    g = gc.parse("input x y\nn = sign(abs(y))\nm = asin((y/x)*relu(n))\nL = leaky_relu(m)")
+    with pytest.raises(gc.GraphcError, match="not a finite real number"):
+        g.explain("L", "y", at={"x": -1, "y": 1}, mode="paths")

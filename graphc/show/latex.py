@@ -169,7 +169,10 @@ NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of th
     "inv": lambda a: _inverse(a),
     "det": lambda a: (rf"\det\left({a[0]}\right)", ATOM),
     "logdet": lambda a: (rf"\log\det\left({a[0]}\right)", ATOM),
-    "norm": lambda a: (rf"\left\lVert {a[0]} \right\rVert", ATOM),
+    "norm": lambda *parts: (
+        rf"\left\lVert {', '.join(part[0] for part in parts)} \right\rVert",
+        ATOM,
+    ),
     "solve": lambda a, b: (f"{_inverse(a)[0]} {_bracket(b, JUXTAPOSED)}", JUXTAPOSED),
 }
 

@@ -115,7 +115,7 @@ def _updates(
         near = neighbours(node)
         if node == order[0]:
             found.append(working.equation(left, [(EQUAL, Math("1", "1"))], 1))
-        elif steps is not None and _has_tensor(graph, node, near):
+        elif steps is not None and node in steps.sums and _has_tensor(graph, node, near):
             found.append(working.step(left, steps, node, value, signs))
         else:
             terms: list[Term] = [
@@ -257,7 +257,9 @@ def _path(working: Working, sign: Math, path: derive.Path, value: Any) -> Equati
     found = [(EQUAL, product([working.local(edge) for edge in edges]))] if edges else []
     scalar = not any(graph.shape(row) for node, _ in path for row in graph.formula(node).rows)
     if working.numeric and edges and scalar:
-        found.append(working.products([[working.edge_number(edge) for edge in edges]]))
+        numbers = [working.edge_number(edge) for edge in edges]
+        if None not in numbers:  # beside a branch not taken, one may not exist
+            found.append(working.products([numbers]))
     elif not scalar:
         found = []  # a product of matrices is not the product of their signs
     return working.equation(sign, [*found, *working.told(value)], value, note)
