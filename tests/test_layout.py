@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -86,16 +85,14 @@ def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def import_microseconds(module: str) -> int:
-    """The cumulative time of one import in a fresh process."""
+def imported(module: str) -> set[str]:
+    """The modules that one import brings into a fresh process."""
     report = python("-X", "importtime", "-c", f"import {module}").stderr
-    line = next(line for line in report.splitlines() if line.split("|")[-1].strip() == module)
-    return int(line.split("|")[1])
+    return {line.split("|")[-1].strip() for line in report.splitlines()}
 
 
 def test_importing_brings_no_sympy():
-    report = python("-X", "importtime", "-c", "import graphc").stderr
-    modules = {line.split("|")[-1].strip() for line in report.splitlines()}
+    modules = imported("graphc")
     assert "graphc" in modules
     for heavy in ("sympy", "networkx", "rich", "graphviz", "pygraphviz", "matplotlib"):
         assert heavy not in modules
@@ -111,13 +108,8 @@ def test_declaring_and_floats_bring_no_sympy():
     )
 
 
-def test_importing_costs_no_more_than_numpy(capsys):
-    ours, numpy = (
-        median(import_microseconds(module) for _ in range(7)) for module in ("graphc", "numpy")
-    )
-    with capsys.disabled():
-        print(f"\nimport graphc: {ours / 1e3:.0f} ms; import numpy: {numpy / 1e3:.0f} ms")
-    assert ours <= 1.5 * numpy
+def test_importing_brings_fewer_modules_than_numpy():
+    assert len(imported("graphc")) < len(imported("numpy"))
 
 
 def test_what_is_public_is_there():
