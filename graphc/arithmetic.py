@@ -117,6 +117,8 @@ class Numbers:
             return self._tensor(op, args, settings)
         if op == "where":
             return self._where(*args)
+        if op == "product_or_0" and is_exact_zero(args[0]):
+            return args[0]  # whatever the other is
         if Undefined in kinds and np.ndarray not in kinds:
             return next(arg for arg in args if type(arg) is Undefined)
         if op in ("taken", "untaken"):
@@ -248,6 +250,8 @@ class Numbers:
     def _reduction(self, op: str, args: Sequence[Any], array: Any, settings: dict[str, Any]) -> Any:
         if op in ("norm", "logsumexp", "softmax"):
             axes = settings["axes"]
+            if op == "norm" and array.dtype != object:
+                return _float_norm(array, axes)
             if op == "norm":
                 squares = self.apply("power", (array,), {"exponent": 2})
                 return self.apply("sqrt", (self._sum(squares, axes, False),), NO_SETTINGS)
@@ -295,8 +299,10 @@ class Numbers:
                 return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[
                     ()
                 ]
+            if op == "product_or_0":
+                return np.where(args[0] == 0, 0.0, args[0] * args[1])[()]
             if op == "power":
-                return args[0] ** _float_exponent(settings["exponent"])
+                return _float_power(args[0], _float_exponent(settings["exponent"]))
             native = FUNCTIONS[op].native
             if "numpy" in native:
                 function = getattr(np, native["numpy"])
@@ -431,6 +437,16 @@ def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
     )
 
 
+def _float_norm(array: Any, axes: tuple[int, ...]) -> Any:
+    """The Euclidean norm; powers of two keep the squares from overflow."""
+    if not array.size:
+        return np.sum(array, axis=axes)
+    exponent = np.frexp(np.max(np.abs(array), axis=axes, keepdims=True))[1]
+    scaled = np.ldexp(array, -exponent)
+    total = np.sum(scaled * scaled, axis=axes)
+    return np.ldexp(np.sqrt(total), np.squeeze(exponent, axis=axes))[()]
+
+
 def _float_matrix(op: str, args: Sequence[Any]) -> Any:
     """NumPy's linear algebra; a singular matrix gives NaN, which is told."""
     try:
@@ -470,6 +486,19 @@ def _digital_power(base: Any, exponent: Any, context: Any) -> Any:
     return context.power(base, exponent)
 
 
+def is_exact_zero(value: Any) -> bool:
+    """Whether a value is the exact number 0."""
+    return type(value) in (int, Fraction) and bool(value == 0)
+
+
+def _float_power(base: Any, exponent: Any) -> Any:
+    """A power; NumPy takes the square root of arrays, so numbers do as they do at -0 and -inf."""
+    if exponent in (0.5, -0.5):
+        root = np.sqrt(base)
+        return root if exponent > 0 else 1 / root
+    return base**exponent
+
+
 def _float_exponent(exponent: Any) -> Any:
     exponent = Fraction(exponent) if not isinstance(exponent, float) else exponent
     if isinstance(exponent, Fraction) and exponent.denominator == 1:
@@ -487,6 +516,8 @@ def _piecewise(op: str, args: Sequence[Any]) -> Any:
         return sign_of(args[0])
     if op == "ratio_or_0":
         return NUMBERS.apply("div", args, NO_SETTINGS) if sign_of(args[1]) else 0
+    if op == "product_or_0":
+        return NUMBERS.apply("mul", args, NO_SETTINGS) if sign_of(args[0]) else 0
     if op in ("maximum", "minimum"):
         best = args[0]
         for arg in args[1:]:

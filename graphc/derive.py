@@ -295,7 +295,7 @@ def _swept(
     arrived = sweep(order, hops, start, carry, evaluation.add, visit)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for node in reached(order, hops, start):
-            arrived.setdefault(node, request.zero(graph.shape(node)))
+            arrived.setdefault(node, request.nothing(node))
     return arrived
 
 
@@ -389,7 +389,7 @@ def total(request: Request, target: int, source: int, mode: str = "reverse") -> 
     ).get(end)
     evaluation.lead = ()
     if arrived is None:
-        arrived = request.zero((*shape, *graph.shape(source)))
+        arrived = request.zero((*shape, *graph.shape(source))) if shape else request.nothing(source)
     elif mode == "forward":
         arrived = _target_first(request, arrived, graph.shape(source), graph.shape(target))
     return request.finish(arrived, lambda: f"d {graph.names[target]} / d {graph.names[source]}")
@@ -452,7 +452,7 @@ def all_pairs(
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
         for target in order:
             for source in origins(graph, target):
-                rows[target].setdefault(source, evaluation.algebra.constant(0))
+                rows[target].setdefault(source, request.nothing(source))
     names = graph.names
     pairs = Derivatives()
     for target in order:

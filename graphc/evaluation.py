@@ -7,12 +7,11 @@ the target's formula, one by one, so that no Jacobian is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from .arithmetic import Numbers
+from .arithmetic import Numbers, is_exact_zero
 from .errors import GraphcError
 from .exact import NOTHING, Masked, Undefined, as_float, sign_of
 from .formula import formula_text
@@ -112,11 +111,14 @@ class Evaluation:
         adjoints = sweep(
             reversed(formula.rows), hops, {node: self.algebra.constant(1)}, self.times, self.add
         )
-        cut = NOTHING if isinstance(self.algebra, Numbers) else None
         return [
-            adjoints.get(source, cut if passes else None)
+            adjoints[source] if source in adjoints else self._nothing() if passes else None
             for source, passes in zip(formula.sources, formula.passes, strict=True)
         ]
+
+    def _nothing(self) -> Any:
+        """The local derivative of an edge over which nothing comes."""
+        return NOTHING if isinstance(self.algebra, Numbers) else self.algebra.constant(0)
 
     def partials(self, row: int, node: int) -> list[Any]:
         """The partial of one operation by each operand."""
@@ -136,7 +138,7 @@ class Evaluation:
         if graph.ops[row] == "where":
             self._tell_switches(operands[0], node)
         for slot, operand in enumerate(operands):
-            if graph.ops[operand] == "const" and _is_exact_zero(arguments[slot]):
+            if graph.ops[operand] == "const" and is_exact_zero(arguments[slot]):
                 arguments[slot] = NOTHING
         return [
             NOTHING if partial.is_zero else partial.run(self.algebra, arguments)
@@ -311,10 +313,6 @@ class Evaluation:
 
 def _is_undefined(value: Any) -> bool:
     return type(value) is Undefined or (isinstance(value, float) and value != value)
-
-
-def _is_exact_zero(value: Any) -> bool:
-    return type(value) in (int, Fraction) and value == 0
 
 
 def _is_zero(value: Any) -> bool:

@@ -268,7 +268,7 @@ define(
     infix="**",
     binding=4,
     mark="^",
-    derivative=lambda a, b, o: (b * a ** (b - 1), o * log(a)),
+    derivative=lambda a, b, o: (product_or_0(b, a ** (b - 1)), product_or_0(o, log(a))),
     latex="{0}^{{{1}}}",
 )
 
@@ -335,6 +335,19 @@ ratio_or_0: Function = define(
     derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
     latex=r"\frac{{{0}}}{{{1}}}",
     doc="a / b, and 0 where b is 0: the slope of a norm at the origin",
+)
+
+product_or_0: Function = define(
+    "product_or_0",
+    parameters=("a", "b"),
+    domain=(REAL, REAL),
+    infix="*",
+    binding=2,
+    word=True,
+    mark="×",
+    derivative=lambda a, b, o: (b, where(a == 0, 0, a)),
+    latex="{0} {1}",
+    doc="a * b, and 0 where a is 0: the slopes of a power at base 0",
 )
 
 # Exponentials and powers.
@@ -465,6 +478,7 @@ heaviside: Function = define(
     domain=(REAL, REAL),
     kinks="jumps at 0, slope 0 there too",
     formula=lambda x, z: where(x > 0, 1, where(x < 0, 0, z)),
+    stable=lambda x, z: where(x > 0, 1, where(x < 0, 0, where(x == 0, z, x))),  # NaN stays NaN
     derivative=lambda x, z, o, kink: (kink(x, 0, 0, "left"), where(x == 0, 1, 0)),
     latex=r"H\left({0}\right)",
     mark="H",
@@ -495,8 +509,8 @@ clip: Function = define(
     formula=lambda x, lo, hi: minimum(maximum(x, lo), hi),
     derivative=lambda x, lo, hi, o, kink: (
         kink(x - lo, 0, kink(x - hi, 1, 0, "left"), "right"),
-        where(x < lo, 1, 0),
-        where(x > hi, 1, 0),
+        where(x < lo, where(lo > hi, 0, 1), 0),
+        where(maximum(x, lo) > hi, 1, 0),
     ),
     kinks="slope 1 on the closed interval [lo, hi]",
     latex=r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
@@ -548,7 +562,7 @@ maximum: Function = define(
     ),
     kinks="a tie gives all to the first winner",
     native={"sympy": "Max", "mpmath": "max", "numpy": "maximum", "javascript": "max"},
-    code={"c": "{a} >= {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
+    code={"c": "{a} > {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
     latex=r"\max\left({0}\right)",
 )
 minimum: Function = define(
@@ -562,7 +576,7 @@ minimum: Function = define(
     ),
     kinks="a tie gives all to the first winner",
     native={"sympy": "Min", "mpmath": "min", "numpy": "minimum", "javascript": "min"},
-    code={"c": "{a} <= {b} || {a} != {a} ? {a} : {b}"},
+    code={"c": "{a} < {b} || {a} != {a} ? {a} : {b}"},
     latex=r"\min\left({0}\right)",
 )
 

@@ -240,6 +240,11 @@ class Request:
         settings = {"spec": f"->{letters}", "sizes": tuple(zip(letters, shape, strict=True))}
         return algebra.apply("contract", (algebra.constant(0),), settings)
 
+    def nothing(self, node: int) -> Any:
+        """A derivative by a node over which nothing came: a float where the node is one."""
+        zero = self.zero(self.graph.shape(node))
+        return as_float(zero) if isinstance(self.evaluation.values.get(node), float) else zero
+
     def finish(self, value: Any, what: Callable[[], str]) -> Any:
         """A result as users get it; what is not finite is told."""
         if self.symbolic:

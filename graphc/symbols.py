@@ -103,6 +103,8 @@ def exact_apply(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             return sympy.pi
         case "ratio_or_0":
             return args[0] / args[1]
+        case "product_or_0":
+            return args[0] * args[1]
         case "identity" | "stop":
             return args[0]
     return getattr(sympy, FUNCTIONS[op].native["sympy"])(*args)

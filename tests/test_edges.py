@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from typing import Any
+
+import edge_values
+import numpy as np
 import pytest
+from cupy_stand_in import COMPILER, standing_in
 from edge_graphs import NODE, Case, answers, cases, in_javascript, truth
+from edge_values import engines, graphs, points, same_class, slopes
 
 import graphc as gc
 
 CASES = list(cases())
+GRAPHS = graphs()
 every = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -27,6 +36,159 @@ def test_a_branch_that_is_not_taken_contributes_nothing(case: Case):
 def test_a_page_has_no_part_of_the_branch_that_is_not_taken():
     asked = [(case, x) for case in CASES for x in case.closed]
     found = in_javascript([(gc.parse(case.text), {"x": x}) for case, x in asked])
-    for (case, x), slopes in zip(asked, found, strict=True):
+    for (case, x), pair in zip(asked, found, strict=True):
         first = truth(case, x)[1]
-        assert slopes == [pytest.approx(first)] * 2, f"{case.text} at {x}"
+        assert pair == [pytest.approx(first)] * 2, f"{case.text} at {x}"
+
+
+# Values: what NumPy gives for the operations one by one, in every engine.
+
+
+def told(name: str, engine: str, found: np.ndarray, right: np.ndarray, same: np.ndarray) -> str:
+    """The first points at which an engine differs."""
+    at = points(GRAPHS[name][1])
+    lines = [
+        f"{name}, {engine} at { ({key: float(column[k]) for key, column in at.items()}) }: "
+        f"{found[k]}, not {right[k]}"
+        for k in np.flatnonzero(~same)[:5]
+    ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_value_at_the_edges_is_of_one_kind_in_every_engine(name: str):
+    graph, count = GRAPHS[name]
+    (_, right), *others = engines(graph, points(count))
+    for engine, found in others:
+        same = same_class(found, right)
+        assert same.all(), told(name, engine, found, right, same)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_derivative_at_the_edges_is_of_one_kind_in_every_engine(name: str):
+    graph, count = GRAPHS[name]
+    at = points(count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        undefined = np.isnan(np.broadcast_to(graph.values(at)["y"], len(at["s0"])))
+    for operand in [node for node in graph if node[0] in "uab"]:
+        (_, right), *others = slopes(graph, operand, at)
+        for engine, found in others:  # where there is no value, a derivative means nothing
+            same = same_class(found, right, zeros=False) | undefined
+            assert same.all(), told(name, f"{engine} by {operand}", found, right, same)
+
+
+def interpreted(name: str) -> np.ndarray:
+    return next(engines(*_at_points(name)))[1]
+
+
+def _at_points(name: str) -> tuple[gc.Graph, dict[str, np.ndarray]]:
+    graph, count = GRAPHS[name]
+    return graph, points(count)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_values_at_the_edges_in_javascript():
+    found = edge_values.in_javascript([_at_points(name) for name in GRAPHS])
+    for name, values in zip(GRAPHS, found, strict=True):
+        right = interpreted(name)
+        same = same_class(values, right)
+        assert same.all(), told(name, "JavaScript", values, right, same)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+def test_values_at_the_edges_in_kernels():
+    with standing_in():
+        for name, function in edge_values.kernels().items():
+            right = interpreted(name)
+            found = np.broadcast_to(function(**_at_points(name)[1]), right.shape)
+            same = same_class(found, right)
+            assert same.all(), told(name, "a kernel", found, right, same)
+
+
+def test_another_kind_of_number_is_noticed():
+    zero, one = np.array([0.0]), np.array([1.0])
+    assert same_class(zero, zero).all()
+    assert not same_class(-zero, zero).any()
+    assert same_class(-zero, zero, zeros=False).all()
+    with np.errstate(all="ignore"):
+        for other in (one / zero, -one / zero, zero / zero, one):
+            assert not same_class(zero, other).any()
+            assert not same_class(other, zero, zeros=False).any()
+
+
+# Single places.
+
+
+def everywhere(text: str, wrt: str, **at: Any) -> list[Any]:
+    """The derivative of L in every engine."""
+    graph = gc.parse(text)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = [graph.derivative("L", wrt, at=at, mode=mode) for mode in ("reverse", "forward")]
+        slope = graph.differentiate("L", wrt)
+        found.append(slope.values(at)[slope.output_names[0]])
+        for style in ("readable", "fast"):
+            found.append(graph.compile("L", wrt, want="grad", style=style)(**at)[wrt])
+    return [np.asarray(value, dtype=float).tolist() for value in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "at", "right"),
+    [
+        ("input x\nL = 0*sqrt(x)", "x", {"x": 0.0}, 0.0),
+        ("input x\nh = sqrt(x)\nL = 0*h + 2*x", "x", {"x": 0.0}, 2.0),
+        ("input x y\nL = x**y", "y", {"x": 0.0, "y": 2.0}, 0.0),
+        ("input x y\nL = x**y", "y", {"x": 0.0, "y": 0.0}, -math.inf),
+        ("input x y\nL = x**y", "x", {"x": 0.0, "y": 0.0}, 0.0),
+        ("input x y\nL = x**y", "x", {"x": 0.0, "y": 1.0}, 1.0),
+        ("input t\ny = t**[0, 1, 2]\nL = y @ [5, 7, 11]", "t", {"t": 0.0}, 7.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "hi", {"x": 5.0, "lo": 2.0, "hi": 1.0}, 1.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "hi", {"x": 1.5, "lo": 2.0, "hi": 1.0}, 1.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "hi", {"x": 0.5, "lo": 2.0, "hi": 1.0}, 1.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "lo", {"x": 0.5, "lo": 2.0, "hi": 1.0}, 0.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "x", {"x": 1.5, "lo": 2.0, "hi": 1.0}, 0.0),
+        ("input x lo hi\nL = clip(x, lo, hi)", "lo", {"x": 0.5, "lo": 1.0, "hi": 2.0}, 1.0),
+        ("input x[2]\nL = norm(x)", "x", {"x": np.array([3e-200, 4e-200])}, [0.6, 0.8]),
+        ("input x[2]\nL = norm(x)", "x", {"x": np.array([3e200, 4e200])}, [0.6, 0.8]),
+        ("input x[2]\nL = norm(x)", "x", {"x": np.zeros(2)}, [0.0, 0.0]),
+    ],
+)
+def test_slopes_at_single_places(text: str, wrt: str, at: dict[str, Any], right: Any):
+    for found in everywhere(text, wrt, **at):
+        assert found == pytest.approx(right, rel=1e-15, abs=0)
+
+
+def test_exact_slopes_of_powers_at_0():
+    graph = gc.parse("input x y\nL = x**y")
+    assert graph.reverse("L", {"x": 0, "y": 2}) == {"L": 1, "y": 0, "x": 0}
+    assert str(graph.derivative("L", "y")) == "L*log(x)"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200, 1.0])
+def test_a_norm_neither_overflows_nor_vanishes(scale: float):
+    graph = gc.parse("input x[2,2]\nn = norm(x, axis=1)\nL = norm(x)")
+    at = {"x": scale * np.array([[3.0, 4.0], [0.0, 12.0]])}
+    found = [graph.values(at)]
+    found += [graph.compile(want="values", style=style)(**at) for style in ("readable", "fast")]
+    for values in found:
+        np.testing.assert_allclose(values["n"], [5 * scale, 12 * scale], rtol=1e-15)
+        np.testing.assert_allclose(values["L"], 13 * scale, rtol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_beside_the_diagonal_of_a_jacobian_infinity_meets_nothing(mode: str):
+    graph = gc.parse("input x[2]\nu = 1*x\nh = sqrt(u)\ny = -3*h")
+    at = {"x": np.array([0.0, 1.0])}
+    right = [[-math.inf, 0.0], [0.0, -1.5]]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        assert graph.derivative("y", "x", at=at, mode=mode).tolist() == right
+        for style in ("readable", "fast"):
+            f = graph.compile("y", "x", want="jacobian", mode=mode, style=style)
+            assert f(**at).tolist() == right
+
+
+def test_a_zero_that_is_a_value_is_an_ordinary_number():
+    for found in everywhere("input x\nh = sqrt(x)\nL = h**2", "x", x=0.0):
+        assert math.isnan(found)

@@ -146,7 +146,7 @@ class ArrayText:
             if self.is_constant(program, program.operands[row][0]):  # a bool is no array
                 texts[0] = self.call("asarray", texts[0])[0]
             return self.call("where", *texts)
-        if op == "ratio_or_0":
+        if op in ("ratio_or_0", "product_or_0"):
             return self.own(op, *texts)
         if record.infix:
             left = bracket(pieces[0], record.binding or 1)

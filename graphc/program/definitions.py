@@ -67,6 +67,11 @@ def {name}(a, b):
     """a / b, and 0 where b is 0."""
     return {np}.where(b == 0, 0, a / {np}.where(b == 0, 1, b))
 '''
+PRODUCT = '''\
+def {name}(a, b):
+    """a * b, and 0 where a is 0."""
+    return {np}.where(a == 0, 0, a * b)
+'''
 LOGSUMEXP = '''\
 def {name}(x, axes):
     """log(sum(exp(x))) over the axes, without overflow."""
@@ -82,8 +87,13 @@ def {name}(x, axes):
 '''
 NORM = '''\
 def {name}(x, axes):
-    """The Euclidean norm over the axes."""
-    return {np}.sqrt({np}.sum(x * x, axis=axes))
+    """The Euclidean norm over the axes; powers of two keep the squares from overflow."""
+    if not x.size:
+        return {np}.sum(x, axis=axes)
+    exponent = {np}.frexp({np}.max({np}.abs(x), axis=axes, keepdims=True))[1]
+    scaled = {np}.ldexp(x, -exponent)
+    total = {np}.sum(scaled * scaled, axis=axes)
+    return {np}.ldexp({np}.sqrt(total), {np}.squeeze(exponent, axis=axes))[()]
 '''
 LOGDET = '''\
 def {name}(x):
@@ -150,6 +160,7 @@ WRITTEN = {
     "checked": CHECKED,
     "erf": ERF,
     "ratio_or_0": RATIO,
+    "product_or_0": PRODUCT,
     "logsumexp": LOGSUMEXP,
     "softmax": SOFTMAX,
     "norm": NORM,

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ POWERS: Mapping[Any, str] = {
 }
 FORMS: Mapping[str, str] = {  # of functions that are neither infix nor in Math
     "neg": "-{0}",
-    "pow": "Math.pow({0}, {1})",
+    "pow": "power({0}, {1})",
+    "sign": "{0} === 0 ? 0 : Math.sign({0})",
     "identity": "{0}",
     "stop": "{0}",
     "where": "{0} ? {1} : {2}",
@@ -41,6 +43,8 @@ FORMS: Mapping[str, str] = {  # of functions that are neither infix nor in Math
     "untaken": "{0} ? 0 : {1}",
     "erf": "erf({0})",
 }
+OWN = {"erf": "erf", "pow": "power"}  # forms that call a function of ours
+LARGEST = ("maximum", "minimum")
 
 
 def rules() -> tuple[Mapping[str, Rule], ...]:
@@ -106,9 +110,12 @@ class Script:
             form = POWERS.get(settings["exponent"], "Math.pow({0}, {1})")
             return form.format(*texts, self.constant(settings["exponent"]))
         if op in FORMS:
-            if op == "erf":
-                self.functions.add(op)
+            if op in OWN:
+                self.functions.add(OWN[op])
             return FORMS[op].format(*texts)
+        if op in LARGEST:  # of two equal numbers the second, as NumPy does
+            self.functions.add(op)
+            return reduce(lambda left, right: f"{op}({left}, {right})", texts)
         if record.infix:
             return f"{texts[0]} {COMPARISONS.get(op, record.infix)} {texts[1]}"
         return f"Math.{record.native['javascript']}({', '.join(texts)})"

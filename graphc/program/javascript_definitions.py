@@ -16,6 +16,21 @@ function erf(x) {{
   return Math.sign(x) * (1 - Math.exp(-far * far) * ERF_ABOVE.reduce((sum, c) => sum * at + c, 0));
 }}
 """
+POWER = """\
+function power(x, y) {
+  return x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y);
+}
+"""
+MAXIMUM = """\
+function maximum(a, b) {
+  return a > b || a !== a ? a : b;
+}
+"""
+MINIMUM = """\
+function minimum(a, b) {
+  return a < b || a !== a ? a : b;
+}
+"""
 # The factors of a matrix with its rows exchanged: {rows, order, sign}.
 FACTORS = """\
 function factors(matrix, n) {
@@ -87,6 +102,9 @@ function logdet(matrix, n) {
 """
 WRITTEN = {
     "erf": (ERF,),
+    "power": (POWER,),
+    "maximum": (MAXIMUM,),
+    "minimum": (MINIMUM,),
     "solve": (FACTORS, SOLVE),
     "inverse": (FACTORS, SOLVE, INVERSE),
     "determinant": (FACTORS, DETERMINANT),

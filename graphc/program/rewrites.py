@@ -53,7 +53,8 @@ FOLD_ALL: dict[str, Rule] = {
 }
 
 
-# Units and signs. Multiplying by 0 is left alone: 0 times infinity is not 0.
+# Units and signs. Multiplying by 0 is left alone: 0 times infinity is not 0. So is adding 0, which
+# makes 0 of -0, and turning round a difference, whose 0 has the same sign either way.
 
 
 def _copied(builder: Builder, args: Args, settings: Settings) -> int:
@@ -62,9 +63,6 @@ def _copied(builder: Builder, args: Args, settings: Settings) -> int:
 
 def _add(builder: Builder, args: Args, settings: Settings) -> int | None:
     a, b = args
-    for one, other in ((a, b), (b, a)):
-        if _is(builder, one, 0) and _same_shape(builder, other, one):
-            return other
     if inner := builder.inside(b, "neg"):
         return builder.apply("sub", (a, inner[0]), NO_SETTINGS)
     if inner := builder.inside(a, "neg"):
@@ -76,8 +74,6 @@ def _sub(builder: Builder, args: Args, settings: Settings) -> int | None:
     a, b = args
     if _is(builder, b, 0) and _same_shape(builder, a, b):
         return a
-    if _is(builder, a, 0) and _same_shape(builder, b, a):
-        return builder.apply("neg", (b,), NO_SETTINGS)
     if inner := builder.inside(b, "neg"):
         return builder.apply("add", (a, inner[0]), NO_SETTINGS)
     return None
@@ -114,15 +110,27 @@ def _div(builder: Builder, args: Args, settings: Settings) -> int | None:
 
 
 def _neg(builder: Builder, args: Args, settings: Settings) -> int | None:
-    if inner := builder.inside(args[0], "neg"):
-        return inner[0]
-    if inner := builder.inside(args[0], "sub"):
-        return builder.apply("sub", inner[::-1], NO_SETTINGS)
-    return None
+    inner = builder.inside(args[0], "neg")
+    return inner[0] if inner else None
 
 
-def _power_units(builder: Builder, args: Args, settings: Settings) -> int | None:
-    return args[0] if settings["exponent"] == 1 else None
+def _reciprocal(builder: Builder, row: int) -> int:
+    return builder.apply("div", (builder.constant(1), row), NO_SETTINGS)
+
+
+ROOTS: dict[Any, Callable[[Builder, int], int]] = {
+    1: lambda builder, x: x,
+    Fraction(1, 2): lambda builder, x: builder.apply("sqrt", (x,), NO_SETTINGS),
+    Fraction(-1, 2): lambda builder, x: _reciprocal(
+        builder, builder.apply("sqrt", (x,), NO_SETTINGS)
+    ),
+}
+
+
+def _root(builder: Builder, args: Args, settings: Settings) -> int | None:
+    """A root: NumPy's x ** 0.5 is one for arrays, at -0 and -inf too, but not for numbers."""
+    root = ROOTS.get(settings["exponent"])
+    return None if root is None else root(builder, args[0])
 
 
 UNITS: dict[str, Rule] = {
@@ -133,7 +141,7 @@ UNITS: dict[str, Rule] = {
     "mul": _mul,
     "div": _div,
     "neg": _neg,
-    "power": _power_units,
+    "power": _root,
 }
 
 
@@ -149,11 +157,7 @@ def _same_shape(builder: Builder, row: int, other: int) -> bool:
     )
 
 
-# Strength reduction: powers as products, roots and reciprocals. Each is right at 0 and infinity.
-
-
-def _reciprocal(builder: Builder, row: int) -> int:
-    return builder.apply("div", (builder.constant(1), row), NO_SETTINGS)
+# Strength reduction: powers as products and reciprocals. Each is right at 0 and infinity.
 
 
 def _square(builder: Builder, x: int) -> int:
@@ -166,9 +170,6 @@ POWERS: dict[Any, Callable[[Builder, int], int]] = {
     4: lambda b, x: _square(b, _square(b, x)),
     -1: _reciprocal,
     -2: lambda b, x: _reciprocal(b, _square(b, x)),
-    Fraction(1, 2): lambda b, x: b.apply("sqrt", (x,), NO_SETTINGS),
-    Fraction(-1, 2): lambda b, x: _reciprocal(b, b.apply("sqrt", (x,), NO_SETTINGS)),
-    Fraction(3, 2): lambda b, x: b.apply("mul", (x, b.apply("sqrt", (x,), {})), NO_SETTINGS),
 }
 
 
@@ -227,6 +228,12 @@ def _ratio(builder: Builder, args: Args, settings: Settings) -> int:
     return builder.apply("where", (empty, zero, ratio), NO_SETTINGS)
 
 
+def _product(builder: Builder, args: Args, settings: Settings) -> int:
+    zero = builder.constant(0)
+    empty = builder.apply("eq", (args[0], zero), NO_SETTINGS)
+    return builder.apply("where", (empty, zero, builder.apply("mul", args, {})), NO_SETTINGS)
+
+
 LIKE = {"cupy": "numpy"}  # back ends with the functions of another one
 
 
@@ -269,13 +276,25 @@ def _softmax(builder: Builder, args: Args, settings: Settings) -> int:
 
 
 def _norm(builder: Builder, args: Args, settings: Settings) -> int:
+    """The norm of what is divided by its largest element, which the squares do not overflow."""
+
+    def chosen(condition: int, row: int) -> int:
+        return builder.apply("where", (condition, row, builder.constant(1)), NO_SETTINGS)
+
     full, kept = _letters(builder, args[0], settings["axes"])
+    sizes = builder.apply("abs", args, NO_SETTINGS)
+    top = builder.apply("largest", (sizes,), {"axes": settings["axes"]})
+    zero = builder.constant(0)
+    difference = builder.apply("sub", (top, top), NO_SETTINGS)  # NaN for infinity
+    finite = chosen(builder.apply("eq", (difference, zero), NO_SETTINGS), top)
+    scale = chosen(builder.apply("gt", (top, zero), NO_SETTINGS), finite)
+    scaled = builder.apply("div", (args[0], _raised(builder, scale, full, kept)), NO_SETTINGS)
     spec = {"spec": f"{full},{full}->{kept}", "sizes": ()}
-    squares = builder.apply("contract", (args[0], args[0]), spec)
-    return builder.apply("sqrt", (squares,), NO_SETTINGS)
+    root = builder.apply("sqrt", (builder.apply("contract", (scaled, scaled), spec),), NO_SETTINGS)
+    return builder.apply("mul", (scale, root), NO_SETTINGS)
 
 
-SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax, "norm": _norm}
+SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax}
 
 
 def stable(backend: str, own_code: bool = True) -> dict[str, Rule]:
@@ -294,7 +313,9 @@ def stable(backend: str, own_code: bool = True) -> dict[str, Rule]:
             or (record.origin == "graphc" and backend != "c")
         )
     }
-    return {**rules, **SHIFTED, "ratio_or_0": _ratio}
+    if backend == "javascript":
+        rules["norm"] = _norm
+    return {**rules, **SHIFTED, "ratio_or_0": _ratio, "product_or_0": _product}
 
 
 def readable() -> tuple[Mapping[str, Rule], ...]:

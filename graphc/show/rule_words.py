@@ -18,6 +18,7 @@ WORDS = {
     "mul": "product rule",
     "div": "quotient rule",
     "ratio_or_0": "quotient rule",
+    "product_or_0": "product rule",
     "power": "power rule",
     "pow": "power rule",
     "identity": "copy",
