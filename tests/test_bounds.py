@@ -131,6 +131,11 @@ def test_tiny_exponentials_need_no_more_digits_than_the_bound():
     assert len(slope) == 3 and all(abs(entry) < 1e-30 for entry in slope)
 
 
+def test_exponentials_of_exponents_beyond_floats_are_not_evaluated():
+    g = gc.parse("input y[2]\nL = sum(softmax(y)*softmax(y))")
+    assert g.values({"y": [10**8, 17 * 10**307]})["L"] is not None
+
+
 def test_a_branch_that_nothing_decides_is_refused_element_by_element():
     g = gc.parse(
         "input x[2] y\nL = sum(where(log(x) > y, x, 2*x))\nM = sum(where(log(y) > 0, x, 1))"
