@@ -388,7 +388,7 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
             return Fraction(int(expression.p), int(expression.q))
         if expression.is_finite is False:
             return None
-        if expression.is_Number and expression.is_real is None:  # SymPy has no atan2(0, 0), which is 0
+        if expression.is_Number and expression.is_real is None:  # nan: atan2(0, 0), which is 0
             return digits or 0
     INTERNED[key] = value
     return value
