@@ -73,6 +73,16 @@ def array_from_user(value: Any, what: str, read: Callable[[str, str], Any] | Non
     return result
 
 
+def generator_from_user(rng: Any) -> np.random.Generator:
+    """The random numbers that `rng=` asks for."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise GraphcError(
+            f"rng={rng!r} must be a whole number or a numpy.random.Generator"
+        ) from None
+
+
 def check_real(value: Any, what: str) -> None:
     """Refuses what a cast to floats would change without a word: an imaginary part, a mask, ..."""
     if isinstance(value, str):

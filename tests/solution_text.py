@@ -73,6 +73,7 @@ COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Lt: lambda a, b: a < b,
     ast.GtE: lambda a, b: a >= b,
     ast.LtE: lambda a, b: a <= b,
+    ast.Eq: lambda a, b: a == b,
 }
 
 

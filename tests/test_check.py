@@ -372,6 +372,22 @@ def test_a_failing_graph_is_shrunk_to_one_node_and_a_simple_point():
         namespace["test_s"]()
 
 
+def test_a_shrunk_graph_keeps_the_bits_of_its_floats():
+    graph = gc.Graph("line")
+    x = graph.input("x", value=1)
+    graph.node("h", 0.1 * gc.sin(x), partials={"x": 0.3 * x})
+    report = gc.check(graph, shrink=True)
+    assert "h = float(0.1)*sin(x)" in report.shrunk and "d h / d x = float(0.3)*x" in report.shrunk
+
+
+@pytest.mark.parametrize("rng", ["a", -1, 0.5, {}])
+def test_a_seed_that_is_none_is_refused(rng):
+    with pytest.raises(gc.GraphcError, match=r"whole number or a numpy\.random"):
+        gc.check(gc.parse("input x\ny = sin(x)"), at={"x": 1}, rng=rng)
+    with pytest.raises(gc.GraphcError, match=r"whole number or a numpy\.random"):
+        gc.check_function(np.sin, np.cos, 1.0, rng=rng)
+
+
 @pytest.fixture
 def file(tmp_path):
     def write(text):

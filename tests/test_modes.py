@@ -136,7 +136,11 @@ def test_symbols_and_numbers_are_one_derivative(case: Case):
     g = case.graph
     of = g.output_names[-1]
     at = {sympy.Symbol(name): sympy.Rational(value) for name, value in case.at.items()}
-    numbers = g.reverse(of, case.at)
+    try:
+        numbers = g.reverse(of, case.at)
+    except gc.GraphcError as error:
+        assume("e+" not in str(error))  # exp(1.6e+175) has no digits
+        raise
     for wrt, derivative in g.reverse(of, form="inputs").items():
         difference = sympy.sympify(derivative).subs(at) - numbers[wrt]
         scale = 1 + abs(sympy.N(numbers[wrt], 30))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..derive import the_output
 from ..errors import GraphcError, listing
+from ..given import generator_from_user
 from ..structure import Structure
 from .groups import Budget
 from .judging import METHODS
@@ -52,6 +53,7 @@ def check(
     """
     start = time.perf_counter()
     _checked_options(graph, want, method, str(dtype))
+    generator_from_user(rng)  # refused at once, although not every check draws
     outputs = _outputs(graph, of)
     if len(outputs) != 1 and (claimed is not None or want != "grad"):
         what = "claimed=" if claimed is not None else f"want={want!r}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import GraphcError, listing
 from ..exact import as_float
+from ..given import generator_from_user
 from ..structure import Structure
 from .arguments import Arguments, arguments, derived_by_library
 from .case import Case
@@ -39,6 +40,7 @@ def check_function(
     directions are measured and the wrong coordinates are searched for.
     """
     start = time.perf_counter()
+    generator_from_user(rng)  # refused at once, although not every check draws
     if isinstance(function, Structure):
         options = {"strict": strict, "max_evals": max_evals, "seconds": seconds}
         return _of_graph(function, grad, at, points, rng, {**options, "progress": progress})

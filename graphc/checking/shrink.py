@@ -10,7 +10,7 @@ import numpy as np
 from ..derive import upstream
 from ..errors import GraphcError
 from ..exact import as_float
-from ..formula import expression_text, formula_text
+from ..formula import as_source, expression_text, source_text
 from ..structure import Structure
 from .arguments import Arguments
 from .neighbourhood import Neighbourhood
@@ -52,12 +52,13 @@ def _text(graph: Structure, node: int, values: dict[int, Any]) -> str:
     for row, value in values.items():
         shape = f"[{','.join(map(str, value.shape))}]" if value.shape else ""
         lines.append(f"input {graph.names[row]}{shape} = {_literal(value.tolist())}")
-    lines.append(f"{graph.names[node]} = {formula_text(graph, node)}")
+    lines.append(f"{graph.names[node]} = {source_text(graph, node)}")
     sources = graph.formula(node).sources
     for (target, edge), row in graph.partials.items():
         if target == node:
             name = graph.names[sources[edge]]
-            lines.append(f"d {graph.names[node]} / d {name} = {expression_text(graph, row)}")
+            derivative = expression_text(graph, row, as_source)
+            lines.append(f"d {graph.names[node]} / d {name} = {derivative}")
     return "\n".join(lines)
 
 

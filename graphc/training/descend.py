@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import numpy as np
 
 from ..errors import GraphcError, listing, nearest
+from ..given import generator_from_user
 from .flat import Layout, Vector
 from .methods import METHODS, Memory, Settings, ahead
 from .objective import Objective
@@ -103,7 +104,7 @@ def descend(
         vector=objective.fun.start,
     )
     axes = objective.axes(over) if batch is not None else {}
-    source = batches(objective.data, axes, batch, _generator(rng))
+    source = batches(objective.data, axes, batch, generator_from_user(rng))
     keep = layout.size * (steps + 1) <= KEPT if record is None else record
     iterates = [walk.vector]
     reason = ""
@@ -248,12 +249,3 @@ def _number(name: str, value: Any) -> float:
     if isinstance(value, (str, bytes)) or not isinstance(value, SupportsFloat):
         raise GraphcError(f"{name}={value!r} must be a number")
     return float(value)
-
-
-def _generator(rng: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise GraphcError(
-            f"rng={rng!r} must be a whole number or a numpy.random.Generator"
-        ) from None
