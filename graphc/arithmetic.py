@@ -16,10 +16,14 @@ import mpmath
 import numpy as np
 
 from .arrays import (
+    adjugate,
+    adjugate_change,
     bound_exact,
     boxed,
     contract,
     elements,
+    float_adjugate,
+    float_adjugate_change,
     gather,
     inverse,
     is_exact,
@@ -274,6 +278,9 @@ class Numbers:
     def _matrix(self, op: str, args: Sequence[Any]) -> Any:
         if args[0].dtype != object:
             return _float_matrix(op, args)
+        if op in ("adjugate", "adjugate_change"):
+            function: Any = adjugate if op == "adjugate" else adjugate_change
+            return function(*args, lambda minor: self._matrix("det", (minor,)), self._scalar)
         inverted, determinant = inverse(args[0], self._scalar, _is_zero)
         if op == "det":
             return determinant
@@ -447,12 +454,20 @@ def _float_norm(array: Any, axes: tuple[int, ...]) -> Any:
     return np.ldexp(np.sqrt(total), np.squeeze(exponent, axis=axes))[()]
 
 
+FLOAT_ADJUGATES: dict[str, Callable[..., Any]] = {
+    "adjugate": float_adjugate,
+    "adjugate_change": float_adjugate_change,
+}
+
+
 def _float_matrix(op: str, args: Sequence[Any]) -> Any:
     """NumPy's linear algebra; a singular matrix gives NaN, which is told."""
     try:
         if op == "logdet":
             sign, value = np.linalg.slogdet(args[0])
             return value if sign > 0 else np.float64(np.nan)
+        if op in FLOAT_ADJUGATES:
+            return FLOAT_ADJUGATES[op](*args)
         return getattr(np.linalg, op)(*args)
     except np.linalg.LinAlgError:
         return np.full(np.shape(args[-1]), np.nan)

@@ -281,3 +281,60 @@ def inverse(matrix: Any, scalars: Scalars, is_zero: Callable[[Any], bool]) -> tu
         for j in range(size):
             result[i, j] = rows[i][size + j]
     return result, determinant
+
+
+# The adjugate: the matrix of signed minors, transposed.
+
+
+def adjugate(matrix: Any, determinant: Callable[[Any], Any], scalars: Scalars) -> Any:
+    """The adjugate of an exact matrix."""
+    result = np.empty(matrix.shape, dtype=object)
+    for i, j in np.ndindex(*matrix.shape):
+        minor = determinant(_minor(matrix, j, i)) if len(matrix) > 1 else 1
+        result[i, j] = minor if (i + j) % 2 == 0 else scalars("neg", (minor,))
+    return result
+
+
+def adjugate_change(
+    matrix: Any, change: Any, determinant: Callable[[Any], Any], scalars: Scalars
+) -> Any:
+    """How the adjugate of an exact matrix changes along changes of the matrix."""
+    result = np.empty(change.shape, dtype=object)
+    result.fill(0)
+    for *lead, i, j in np.ndindex(*change.shape):
+        if len(matrix) == 1:
+            continue
+        slopes = adjugate(_minor(matrix, j, i), determinant, scalars)
+        along = _minor(change[tuple(lead)], j, i)
+        total = contract((slopes, along), "ab,ba->", {}, {}, scalars)
+        result[(*lead, i, j)] = total if (i + j) % 2 == 0 else scalars("neg", (total,))
+    return result
+
+
+def _minor(matrix: Any, row: int, column: int) -> Any:
+    return np.delete(np.delete(matrix, row, axis=-2), column, axis=-1)
+
+
+def float_adjugate(matrix: Any) -> Any:
+    """The adjugate, by singular values: each product leaves one of them out."""
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    left, sizes, right = np.linalg.svd(matrix)
+    products = np.prod(np.where(np.eye(len(sizes), dtype=bool), 1, sizes), axis=1)
+    sign = np.sign(np.linalg.det(left) * np.linalg.det(right))
+    return sign * (right.T * products) @ left.T
+
+
+def float_adjugate_change(matrix: Any, change: Any) -> Any:
+    """How the adjugate changes along changes of the matrix: each product leaves out two."""
+    if not np.isfinite(matrix).all():
+        return np.full(change.shape, np.nan)
+    left, sizes, right = np.linalg.svd(matrix)
+    once = np.eye(len(sizes), dtype=bool)
+    without = np.where(once[:, None] | once[None], 1, sizes)
+    products = np.where(once, 0, np.prod(without, axis=2))
+    inner = left.T @ change @ right.T
+    diagonal = np.einsum("...jj,ij->...i", inner, products)
+    turned = diagonal[..., None] * once - products * inner
+    sign = np.sign(np.linalg.det(left) * np.linalg.det(right))
+    return sign * right.T @ turned @ left.T

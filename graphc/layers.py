@@ -272,6 +272,18 @@ def det(x: Value) -> Value:
 
 
 @layer()
+def adjugate(x: Value) -> Value:
+    """The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse."""
+    return x.graph.tensor("adjugate", (x,), {})
+
+
+@layer(2)
+def adjugate_change(x: Value, v: Value) -> Value:
+    """The change of adjugate(x) along v, a change of x."""
+    return x.graph.tensor("adjugate_change", (x, v), {})
+
+
+@layer()
 def logdet(x: Value) -> Value:
     """The logarithm of a positive determinant."""
     return x.graph.tensor("logdet", (x,), {})

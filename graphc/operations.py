@@ -303,9 +303,7 @@ define(
 
 
 def _determinant_slope(here: Local) -> Any:
-    inverse = here.apply("inv", here.args, {})
-    transposed = here.contract("ij->ji", inverse)
-    return here.apply("mul", (here.own, transposed), {})
+    return here.contract("ij->ji", here.apply("adjugate", here.args, {}))
 
 
 def _logdet_slope(here: Local) -> Any:
@@ -336,6 +334,83 @@ def _scalar_of_square(name: str) -> Callable[[Sequence[Shape], Settings, Sequenc
 
 define("det", shape=_scalar_of_square("det"), **_matrix_scalar(_determinant_slope))
 define("logdet", shape=_scalar_of_square("logdet"), **_matrix_scalar(_logdet_slope))
+
+
+# The adjugate is det(A) * inv(A), and a polynomial: it has values and slopes at singular matrices.
+
+
+def _adjugate_pull(here: Local, k: int, adjoint: Any) -> Any:
+    """tr(d adj(A)[V] W) is symmetric in V and W, so that the change pulls as it pushes."""
+    return _transposed(here, _change(here, _transposed(here, adjoint)))
+
+
+def _change(here: Local, value: Any) -> Any:
+    return here.apply("adjugate_change", (here.args[0], value), {})
+
+
+def _transposed(here: Local, value: Any) -> Any:
+    lead = LETTERS[2 : 2 + len(here.lead)]
+    return here.contract(f"{lead}ab->{lead}ba", value)
+
+
+define(
+    "adjugate",
+    shape=lambda shapes, settings, labels: square(shapes, labels, "adjugate"),
+    pull=_adjugate_pull,
+    push=lambda here, k, tangent: _change(here, tangent),
+)
+
+
+def _change_shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
+    if shapes[1][-2:] != square(shapes, labels, "adjugate_change"):
+        raise GraphcError(
+            f"adjugate_change(A, V): {labels[0]} is {shape_text(shapes[0])} but {labels[1]} is "
+            f"{shape_text(shapes[1])}; its last axes must be those of A"
+        )
+    return shapes[1]
+
+
+def _change_letters(here: Local) -> tuple[str, str]:
+    """Letters of the leading axes of what is carried, and of the second operand."""
+    lead = LETTERS[4 : 4 + len(here.lead)]
+    more = LETTERS[4 + len(here.lead) : 2 + len(here.lead) + len(here.shape)]
+    return lead, more
+
+
+def _change_pull(here: Local, k: int, adjoint: Any) -> Any:
+    lead, more = _change_letters(here)
+    every = lead + more
+    if k == 1:
+        turned = here.contract(f"{every}ij->{every}ji", adjoint)
+        return here.contract(f"{every}ij->{every}ji", _change(here, turned))
+    # the change is inv(A) @ (tr(adj(A) @ V) * I - V @ adj(A)) where A has an inverse
+    inverse = here.apply("inv", here.args[:1], {})
+    inner = here.contract(f"ki,{every}kj->{every}ij", inverse, adjoint)
+    first = here.contract(f"{every}il,{more}jl->{lead}ij", inner, here.own)
+    trace = here.contract(f"{every}ii->{every}", inner)
+    spread = here.contract(f"{every},{more}ij->{lead}ij", trace, here.args[1])
+    product = here.contract(f"{more}kj,{every}ki->{lead}ij", here.args[1], inner)
+    moved = _change(here, here.apply("sub", (spread, product), {}))
+    return here.apply("sub", (here.contract(f"{lead}ij->{lead}ji", moved), first), {})
+
+
+def _change_push(here: Local, k: int, tangent: Any) -> Any:
+    if k == 1:
+        return _change(here, tangent)
+    lead, more = _change_letters(here)
+    every = lead + more
+    inverse = here.apply("inv", here.args[:1], {})
+    change = _change(here, tangent)
+    half = here.contract(f"ik,{lead}kl->{lead}il", inverse, tangent)
+    first = here.contract(f"{lead}il,{more}lj->{every}ij", half, here.own)
+    trace = here.contract(f"{lead}ij,{more}ji->{every}", change, here.args[1])
+    spread = here.contract(f"{every},ij->{every}ij", trace, inverse)
+    product = here.contract(f"{more}ik,{lead}kj->{every}ij", here.args[1], change)
+    second = here.contract(f"ik,{every}kj->{every}ij", inverse, product)
+    return here.apply("sub", (here.apply("sub", (spread, second), {}), first), {})
+
+
+define("adjugate_change", shape=_change_shape, pull=_change_pull, push=_change_push)
 
 
 def _solve_shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:

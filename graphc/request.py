@@ -79,7 +79,7 @@ class Request:
         """Tensor results in symbols are formulas: rows of a copy of the graph."""
         self.graph = scratch = graph.duplicate()
         everything: dict[int, Any] = {row: row for row in range(len(scratch.ops))}
-        return Evaluation(scratch, Rows(scratch), everything, {})
+        return Evaluation(scratch, Rows(scratch, shown=True), everything, {})
 
     def _numbers(self, at: Mapping[str, Any], needed: Iterable[int] | None) -> Evaluation:
         graph = self.graph

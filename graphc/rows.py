@@ -23,8 +23,9 @@ Term = tuple[Any, int | None]  # an exact factor and the row it multiplies, None
 class Rows:
     """The algebra of program values: applying a function appends a row, trivial factors vanish."""
 
-    def __init__(self, graph: Structure) -> None:
+    def __init__(self, graph: Structure, shown: bool = False) -> None:
         self.graph = graph
+        self.shown = shown  # to people, who write det(A) * inv(A) for the adjugate
         self.gates = Gates(self)
         self.diagonals: set[int] = set()
 
@@ -264,6 +265,13 @@ class Rows:
         scalar, rest = self.scalar_factor(above)
         if scalar == below and graph.ops[below] == "det":
             return rest  # det(A) * inv(A) / det(A): where det(A) is 0 there is no inverse either
+        turned = self.spread(above) or (above, "ab", "ab")
+        if (
+            graph.ops[below] == "det"
+            and self.inside(turned[0], "adjugate") == graph.operands[below]
+        ):
+            whole = self.graph.operation("inv", graph.operands[below], {})
+            return self.contraction([whole], [turned[1]], turned[2], {})
         numbers = [self.number(above), self.number(below)]
         if None not in numbers and numbers[1]:
             return self.constant(Fraction(numbers[0]) / numbers[1])
@@ -343,6 +351,13 @@ class Rows:
             return self.graph.operation("inv", (row,), {})
         inner = self.graph.operation("inv", found[:1], {})
         return self.contraction([inner], [found[1]], found[2], {})
+
+    def adjugate(self, row: int) -> int:
+        graph = self.graph
+        known = (r for r, op in enumerate(graph.ops) if op == "det" and graph.operands[r] == (row,))
+        if not self.shown or (determinant := next(known, None)) is None:
+            return graph.operation("adjugate", (row,), {})
+        return self.apply("mul", (determinant, self.inverse(row)), {})
 
     def reshaped(self, row: int, shape: Shape) -> int:
         if self.graph.shape(row) == shape:
@@ -664,6 +679,7 @@ TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
     "exp": Rows.exponential,
     "ratio_or_0": Rows.ratio,
     "inv": Rows.inverse,
+    "adjugate": Rows.adjugate,
     "reshape": Rows.reshaped,
     "gather": lambda rows, row, **settings: rows.selected("gather", row, **settings),
     "scatter": lambda rows, row, **settings: rows.selected("scatter", row, **settings),

@@ -159,13 +159,15 @@ def truth(case: Case, x: float) -> dict[int, float]:
     return {0: 0.0, 1: float(first), 2: float(second)}
 
 
+POINT = "const point = new Point(model.given.map(({ value }) => tensorOf(value)));"
 SWEPT = """
-const point = new Point(model.given.map(({ value }) => tensorOf(value)));
 return [point.adjoints(model.ends[0].seeds)[0], point.tangents(0, 0)[nodes.length - 1]];
 """
 
 
-def in_javascript(graphs: list[tuple[gc.Graph, dict[str, Any]]]) -> list[list[float]]:
+def in_javascript(
+    graphs: list[tuple[gc.Graph, dict[str, Any]]], asked: str = SWEPT
+) -> list[list[float]]:
     """(adjoint of x, tangent of L) of each graph at its point, as a page computes them."""
     pieces = []
     for graph, at in graphs:
@@ -175,7 +177,7 @@ def in_javascript(graphs: list[tuple[gc.Graph, dict[str, Any]]]) -> list[list[fl
             data = json.dumps(model(graph, point, "L", "x"))
         program = program_text(graph, list(point.given), point.sizes)
         body = "\n".join(
-            [f"const model = {data};", program, part("numbers.js"), part("sweeps.js"), SWEPT]
+            [f"const model = {data};", program, part("numbers.js"), part("sweeps.js"), POINT, asked]
         )
         pieces.append(f"console.log(((() => {{\n{body}\n}})()).map(String).join(' '));")
     found = subprocess.run(

@@ -192,3 +192,66 @@ def test_beside_the_diagonal_of_a_jacobian_infinity_meets_nothing(mode: str):
 def test_a_zero_that_is_a_value_is_an_ordinary_number():
     for found in everywhere("input x\nh = sqrt(x)\nL = h**2", "x", x=0.0):
         assert math.isnan(found)
+
+
+SINGULAR = [  # of rank 3, 2 and 1
+    [[2, 1, 0], [1, 3, -1], [0, 1, 4]],
+    [[2, 1, 0], [1, 3, -1], [4, 2, 0]],
+    [[1, 2, 3], [2, 4, 6], [-1, -2, -3]],
+]
+
+
+@pytest.mark.parametrize("matrix", SINGULAR)
+def test_a_determinant_has_slopes_at_singular_matrices(matrix: list[list[int]]):
+    """Cofactors: the determinant is linear in each entry, bilinear in each pair."""
+    base = np.array(matrix, dtype=float)
+
+    def cofactor(rows: list[int], columns: list[int]) -> float:
+        left = np.delete(np.delete(base, rows, 0), columns, 1)
+        return float((-1) ** (sum(rows) + sum(columns)) * np.linalg.det(left))
+
+    first = np.array([[cofactor([i], [j]) for j in range(3)] for i in range(3)])
+    second = np.zeros((3, 3, 3, 3))
+    for i, j, k, m in np.ndindex(3, 3, 3, 3):
+        if i != k and j != m:
+            order = 1 if (i < k) == (j < m) else -1
+            second[i, j, k, m] = order * cofactor(sorted([i, k]), sorted([j, m]))
+    graph = gc.parse("input A[3,3]\nL = det(A)")
+    at, along = {"A": base}, np.cos(np.arange(9.0)).reshape(3, 3)
+    slope = graph.differentiate("L", "A")
+    found = [graph.derivative("L", "A", at=at, mode=mode) for mode in ("reverse", "forward")]
+    found += [graph.derivative("L", "A", at={"A": matrix}), slope.values(at)["A_bar"]]
+    found += [gc.parse(slope.to_text()).values(at)["A_bar"]]
+    twice = [graph.hessian("L", "A", at=at), graph.hessian("L", "A", at={"A": matrix})]
+    for style in ("readable", "fast"):
+        for mode in ("reverse", "forward"):
+            f = graph.compile("L", "A", want="grad", style=style, mode=mode)
+            found.append(f(**at)["A"])
+        twice.append(graph.compile("L", "A", want="hessian", style=style)(**at))
+        changed = graph.compile("L", "A", want="hvp", style=style)(**at, A_dot=along)["A"]
+        np.testing.assert_allclose(changed, np.einsum("abcd,cd->ab", second, along), atol=1e-12)
+    for value in found:
+        np.testing.assert_allclose(np.asarray(value, dtype=float), first, atol=1e-12)
+    for value in twice:
+        np.testing.assert_allclose(np.asarray(value, dtype=float), second, atol=1e-12)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+@pytest.mark.parametrize("matrix", SINGULAR)
+def test_a_page_has_the_slopes_of_a_determinant(matrix: list[list[int]]):
+    graph = gc.parse("input x[3,3]\nL = det(x)\noutput L")
+    at = {"x": np.array(matrix, dtype=float)}
+    right = graph.derivative("L", "x", at=at)
+    (found,) = in_javascript([(graph, at)], "return [...point.adjoints(model.ends[0].seeds)[0]];")
+    np.testing.assert_allclose(found, right.ravel(), atol=1e-12)
+
+
+def test_third_derivatives_of_a_determinant():
+    graph = gc.parse("input A[3,3]\nB = adjugate(A)\nL = sum(B*B)")
+    at, along = {"A": np.array(SINGULAR[0], dtype=float)}, np.sin(np.arange(9.0)).reshape(3, 3)
+    right = np.einsum("abcd,cd->ab", graph.hessian("L", "A", at=at), along)
+    f = graph.compile("L", "A", want="grad")
+    ahead, behind = (f(A=at["A"] + step * along)["A"] for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(right, (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-5)
+    found = graph.compile("L", "A", want="hvp")(**at, A_dot=along)["A"]
+    np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-10)

@@ -365,6 +365,7 @@ def test_a_contraction_looks_at_its_operand_only_if_its_record_says_so(spec, siz
     assert looks or not any(np.shares_memory(value, operand) for operand in operands)
 
 
+PAIRED = ("solve", "adjugate_change")
 OTHERS = [
     ("gather", {"index": 1, "axis": -1, "size": 3}),
     ("gather", {"index": (0, 1), "axis": -2, "size": 3}),
@@ -379,7 +380,7 @@ OTHERS = [
     ("norm", {"axes": (-1,)}),
     ("logsumexp", {"axes": (-1,)}),
     ("softmax", {"axes": (-1,)}),
-    *((name, {}) for name in ("inv", "det", "logdet", "solve")),
+    *((name, {}) for name in ("inv", "det", "logdet", "solve", "adjugate", "adjugate_change")),
 ]
 
 
@@ -389,7 +390,7 @@ def test_every_operation_is_looked_at():
 
 @pytest.mark.parametrize(("name", "settings"), OTHERS)
 def test_an_operation_looks_at_its_operand_only_if_its_record_says_so(name, settings):
-    operands = [np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)] * (2 if name == "solve" else 1)
+    operands = [np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)] * (1 + (name in PAIRED))
     value, looks = value_of(name, operands, settings)
     assert looks or not any(np.shares_memory(value, operand) for operand in operands)
 

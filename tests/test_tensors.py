@@ -340,6 +340,17 @@ CASES = [
     Case("det(x)", {"x": (3, 3)}, lambda x: determinant(x), "square"),
     Case("logdet(x)", {"x": (3, 3)}, lambda x: log(determinant(x)), "square"),
     Case("inv(x)", {"x": (3, 3)}, lambda x: inverse(x), "square"),
+    Case("adjugate(x)", {"x": (3, 3)}, lambda x: determinant(x) * inverse(x), "square"),
+    Case(
+        "adjugate_change(x, z)",
+        {"x": (3, 3), "z": (3, 3)},
+        lambda x, z: (
+            inverse(x)
+            @ (np.trace(inverse(x) @ z) * np.eye(3, dtype=int) - z @ inverse(x))
+            * determinant(x)
+        ),
+        "square",
+    ),
     Case("solve(x, z)", {"x": (3, 3), "z": (3,)}, lambda x, z: inverse(x) @ z, "square"),
     Case("solve(x, z)", {"x": (2, 2), "z": (2, 3)}, lambda x, z: inverse(x) @ z, "square"),
     # shapes and selections

@@ -18,7 +18,15 @@ from ..shapes import unused_letters
 from ..structure import Structure, ancestors
 
 COUNT = "neighbours_"  # the name of the leading axis
-UNBATCHED = ("det", "logdet", "inv", "solve", "winner")  # operations on exactly two axes
+UNBATCHED = (
+    "det",
+    "logdet",
+    "inv",
+    "adjugate",
+    "adjugate_change",
+    "solve",
+    "winner",
+)  # operations on exactly two axes
 # Operations whose value for complex operands is the analytic continuation of the real one.
 ANALYTIC = {
     *("add", "sub", "mul", "div", "neg", "power", "exp", "log", "sqrt", "square", "sin", "cos"),

@@ -197,8 +197,8 @@ class ArrayText:
         if op == "winner":
             share = ["share=True"] if settings.get("kink") == "share" else []
             return self.own("winner", texts[0], str(settings["axes"]), *share)
-        if op == "logdet":
-            return self.own("logdet", *texts)
+        if op in ("logdet", "adjugate", "adjugate_change"):
+            return self.own(op, *texts)
         return self.own(op, texts[0], str(settings["axes"]))
 
     def axis(self, axes: Sequence[int], shape: Shape) -> list[str]:

@@ -101,6 +101,32 @@ def {name}(x):
     sign, value = {np}.linalg.slogdet(x)
     return {np}.where(sign > 0, value, {np}.nan)[()]
 '''
+ADJUGATE = '''\
+def {name}(x):
+    """The adjugate, by singular values: each product leaves one of them out."""
+    if not {np}.all({np}.isfinite(x)):
+        return {np}.full(x.shape, {np}.nan, dtype=x.dtype)
+    left, sizes, right = {np}.linalg.svd(x)
+    once = {np}.eye(x.shape[0]) > 0
+    products = {np}.prod({np}.where(once, 1, sizes), axis=1)
+    sign = {np}.sign({np}.linalg.det(left) * {np}.linalg.det(right))
+    return sign * (right.T * products) @ left.T
+'''
+ADJUGATE_CHANGE = '''\
+def {name}(x, v):
+    """The change of the adjugate of x along v: each product leaves two singular values out."""
+    if not {np}.all({np}.isfinite(x)):
+        return {np}.full(v.shape, {np}.nan, dtype=x.dtype)
+    left, sizes, right = {np}.linalg.svd(x)
+    once = {np}.eye(x.shape[0]) > 0
+    others = {np}.prod({np}.where(once[:, None] | once[None], 1, sizes), axis=2)
+    products = {np}.where(once, 0, others)
+    inner = left.T @ v @ right.T
+    diagonal = {np}.einsum("...jj,ij->...i", inner, products)
+    turned = diagonal[..., None] * once - products * inner
+    sign = {np}.sign({np}.linalg.det(left) * {np}.linalg.det(right))
+    return sign * (right.T @ turned @ left.T)
+'''
 WINNER = '''\
 def {name}(x, axes, share=False):
     """1 at the first largest element over the axes (or equal shares), 0 elsewhere."""
@@ -165,6 +191,8 @@ WRITTEN = {
     "softmax": SOFTMAX,
     "norm": NORM,
     "logdet": LOGDET,
+    "adjugate": ADJUGATE,
+    "adjugate_change": ADJUGATE_CHANGE,
     "winner": WINNER,
     "gather": GATHER,
     "scatter": SCATTER,

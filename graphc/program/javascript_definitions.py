@@ -48,7 +48,8 @@ function factors(matrix, n) {
       sign = -sign;
     }
     for (let i = k + 1; i < n; i++) {
-      const ratio = (rows[i * n + k] /= rows[k * n + k]);
+      const pivot = rows[k * n + k];
+      const ratio = (rows[i * n + k] = pivot === 0 ? 0 : rows[i * n + k] / pivot);
       for (let j = k + 1; j < n; j++) rows[i * n + j] -= ratio * rows[k * n + j];
     }
   }
@@ -100,6 +101,38 @@ function logdet(matrix, n) {
   return positive ? sum : NaN;
 }
 """
+ADJUGATE = """\
+function minor(matrix, n, row, column) {
+  const found = [];
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < n; j++) if (i !== row && j !== column) found.push(matrix[i * n + j]);
+  return found;
+}
+function adjugate(matrix, n) {
+  const found = new Float64Array(n * n);
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < n; j++)
+      found[i * n + j] = (-1) ** (i + j) * determinant(minor(matrix, n, j, i), n - 1);
+  return found;
+}
+"""
+ADJUGATE_CHANGE = """\
+function adjugateChange(matrix, change, n) {
+  const found = new Float64Array(change.length), m = n - 1;
+  for (let start = 0; start < change.length; start += n * n) {
+    const along = change.slice(start, start + n * n);
+    for (let i = 0; i < n; i++)
+      for (let j = 0; j < n; j++) {
+        const slopes = adjugate(minor(matrix, n, j, i), m), v = minor(along, n, j, i);
+        let sum = 0;
+        for (let k = 0; k < m; k++)
+          for (let l = 0; l < m; l++) sum += slopes[k * m + l] * v[l * m + k];
+        found[start + i * n + j] = (-1) ** (i + j) * sum;
+      }
+  }
+  return found;
+}
+"""
 WRITTEN = {
     "erf": (ERF,),
     "power": (POWER,),
@@ -109,6 +142,8 @@ WRITTEN = {
     "inverse": (FACTORS, SOLVE, INVERSE),
     "determinant": (FACTORS, DETERMINANT),
     "logdet": (FACTORS, LOGDET),
+    "adjugate": (FACTORS, DETERMINANT, ADJUGATE),
+    "adjugateChange": (FACTORS, DETERMINANT, ADJUGATE, ADJUGATE_CHANGE),
 }
 
 

@@ -246,5 +246,7 @@ TENSORS: Mapping[str, Operation] = {
     "inv": _matrix("inverse"),
     "det": _matrix("determinant"),
     "logdet": _matrix("logdet"),
+    "adjugate": _matrix("adjugate"),
+    "adjugate_change": _matrix("adjugateChange"),
     "solve": _matrix("solve"),
 }

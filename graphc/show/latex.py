@@ -169,6 +169,7 @@ NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of th
     "inv": lambda a: _inverse(a),
     "det": lambda a: (rf"\det\left({a[0]}\right)", ATOM),
     "logdet": lambda a: (rf"\log\det\left({a[0]}\right)", ATOM),
+    "adjugate": lambda a: (rf"\operatorname{{adj}}\left({a[0]}\right)", ATOM),
     "norm": lambda *parts: (
         rf"\left\lVert {', '.join(part[0] for part in parts)} \right\rVert",
         ATOM,
