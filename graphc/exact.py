@@ -154,17 +154,14 @@ def value_to(expression: Any, digits: int) -> Any:
     context = _context(digits)
     if expression.is_Rational:
         return context.mpf(int(expression.p)) / int(expression.q)
-    parts = [value_to(arg, digits) for arg in expression.args]
-    if expression.is_Add:
-        return context.fsum(parts)
-    if expression.is_Mul:
-        return context.fprod(parts)
-    if expression.is_Pow:
-        return context.power(*parts)
-    function = getattr(context, type(expression).__name__, None) if parts else None
+    if expression.is_Add or expression.is_Mul:
+        total = context.fsum if expression.is_Add else context.fprod
+        return total([value_to(arg, digits) for arg in expression.args])
+    name = "power" if expression.is_Pow else type(expression).__name__
+    function = getattr(context, name, None) if expression.args else None
     if function is None:  # pi, or a number of the user's own
         return context.mpf(expression.evalf(digits)._mpf_)
-    return function(*parts)
+    return function(*(value_to(arg, digits) for arg in expression.args))
 
 
 def operations(expression: Any) -> int:
@@ -211,6 +208,8 @@ def as_digits(value: Any, context: Any) -> Any:
     if isinstance(value, bool):
         return value
     if type(value) is Exact:
+        if context.dps > WORKING.dps:
+            return context.mpf(value_to(value.expression, context.dps)._mpf_)
         value = value.digits
     if isinstance(value, Fraction):
         return context.mpf(value.numerator) / value.denominator

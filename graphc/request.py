@@ -218,7 +218,7 @@ class Request:
         algebra, settings = self.evaluation.algebra, {"shape": shape}
         if isinstance(value, Expression):
             row = algebra.apply("reshape", (value.row,), settings)
-            return Expression(self.graph, row, self.form == "inputs")
+            return Expression(self._shown(), row, self.form == "inputs")
         return algebra.apply("reshape", (value,), settings)
 
     def identity(self, shape: Shape) -> Any:

@@ -230,6 +230,16 @@ def test_a_constant_may_compete_with_inputs():
     assert gc.check(gc.parse("input x y\nL = max(pi, x, y)"), points=4).ok
 
 
+def test_an_output_may_be_an_exact_number():
+    text = "input x\nn0 = x**(-7/3)\nn2 = selu(x) + where(n0 == x, 2*n0, -2.5)\nL = atan(sign(n0))"
+    assert gc.check(gc.parse(text), points=2).ok
+
+
+def test_points_outside_the_range_of_floats_are_refused():
+    with pytest.raises(gc.GraphcError, match="'x' is outside the range of floats"):
+        gc.check(gc.parse("input x\nL = sin(x)"), at={"x": 10**400})
+
+
 def test_dead_units_need_no_further_digits():
     text = "input X[8,20]\nparam W[20,16] V[16,3]\nh = relu(X @ W - 100)\nL = sum((h @ V)**2)"
     rng = np.random.default_rng(0)

@@ -81,6 +81,8 @@ def test_mpmath_numbers_keep_the_current_precision():
         assert isinstance(found, mpmath.mpf)
         assert abs(found - mpmath.sin(x) / 3) < mpmath.mpf(10) ** -79
         assert abs(slope - mpmath.cos(x) / 3) < mpmath.mpf(10) ** -79
+        constants = gc.parse("input x\nc = sqrt(2)\ny = pi*c*x").derivative("y", "x", {"x": x})
+        assert abs(constants - mpmath.pi * mpmath.sqrt(2)) < mpmath.mpf(10) ** -78
     with mpmath.workdps(20):
         shorter = g.values({"x": mpmath.mpf(1) / 7})["y"]
         assert shorter == mpmath.sin(mpmath.mpf(1) / 7) / 3

@@ -448,3 +448,11 @@ def test_printed_derivatives_of_random_graphs(seed: int) -> None:
                 jacobian = g.derivative(node, name, at)
                 for mode in ("reverse", "forward"):
                     same(g.derivative(node, name, mode=mode), jacobian)
+
+
+def test_hessians_are_written_in_the_names_of_the_graph() -> None:
+    g = gc.parse("param y[1]\nh = y @ y\nL = sin(h)")  # a derivative by one element keeps its axes
+    matrix = g.hessian("L", "y")
+    assert str(matrix) == "reshape(2*cos(h) - 4*sum(y)*sin(h)*y, (1, 1))"
+    known = {"y": np.array([0.5]), "h": 0.25}
+    assert np.allclose(evaluate(str(matrix), known), g.hessian("L", "y", {"y": [0.5]}))

@@ -271,7 +271,9 @@ class Neighbourhood:
             known[row] = algebra.apply("add", (here, offset), {})
         evaluation = Evaluation(self.graph, algebra, known, {})
         found = [element for row in self.outputs for element in flat(evaluation.value(row))]
-        return None if any(type(element) is Undefined for element in found) else found
+        if any(type(element) is Undefined for element in found):
+            return None
+        return [to_digits(element, digits) for element in found]  # atan(sign(x)) is pi/4
 
     def shape(self, row: int) -> tuple[int, ...]:
         """The shape of a row at this point."""

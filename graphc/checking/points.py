@@ -41,6 +41,12 @@ def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[int]) -> li
     known = {row: as_float(value) for row, value in request.evaluation.values.items()}
     if any(isinstance(value, Undefined) for value in request.evaluation.values.values()):
         raise GraphcError("at: a value is not a finite real number")
+    for row, value in known.items():
+        if not np.isfinite(value).all():
+            raise GraphcError(
+                f"{graph.label(row)} is outside the range of floats, in which checks are made; "
+                "give a smaller number"
+            )
     if graph.has_tensors or not request.shape:
         sizes = dict(getattr(request.evaluation.algebra, "sizes", {}))
         return [Point(known, sizes)]
