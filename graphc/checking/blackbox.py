@@ -100,7 +100,7 @@ def settle(
         if claim == 0 and not moved.any():
             return still(base, float(widths[0]), slack)
         moving, slopes = np.abs(moved[moved != 0]), (moved / steps)[moved != 0]
-        if claim and len(moving) and (np.abs(slopes / claim - 1) < 1).all():
+        if claim and len(moving) and ((slopes / claim > 1 / 8) & (slopes / claim < 8)).all():
             noise = max(noise, float(moving.min()))  # as coarse stairs as the claim would climb
     noise = max(noise, _vanished(gap, widths))
     error = 4 * noise / widths
@@ -137,6 +137,10 @@ def settle(
     if stairs > noise:
         noise = stairs
         found = extrapolated(ahead, behind, widths, noise) or found
+    place = int(np.argmin(np.abs(widths - found.step)))
+    if np.isfinite(gap[place]):  # the argument is rounded too, and its slope with it
+        turn = slack.tolerance**2 * float(abs(at) / widths[place] * gap[place])
+        found = replace(found, error=found.error + turn)
     result = _compared(claim, found, slack)
     broad = extrapolated(ahead, behind, widths, noise) if result.verdict == WRONG else None
     for other in (found.wide, broad, broad.wide) if broad else ():
@@ -147,7 +151,6 @@ def settle(
             # rounding inside the function loses a small part of the slope at short steps
             told = f"short and wide steps differ by {apart:.1e}: cannot tell"
             return Finding(found.value, NOISE, told)
-    place = int(np.argmin(np.abs(widths - found.step)))
     with np.errstate(all="ignore"):
         most = gap[place:] + 4 * noise / widths[place:]
         # the jump of a slope is no larger; at one step, but not at two, curvature may cancel it
