@@ -46,6 +46,7 @@ class Jax(Numpy):
         import jax.numpy as jnp
 
         jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_disable_most_optimizations", True)  # each function runs once
         self.jax, self.jnp, self.linalg = jax, jnp, jnp.linalg
 
     def __getattr__(self, name: str) -> Any:
