@@ -171,14 +171,25 @@ def _elementwise(name: str) -> Meaning:
     return apply
 
 
-_NAMES = {
-    **{"negative": "neg", "subtract": "sub", "multiply": "mul", "divide": "div", "add": "add"},
-    **{"power": "pow", "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt"},
-    **{"greater_equal": "ge", "equal": "eq", "not_equal": "ne", "heaviside": "heaviside"},
-    **{"fabs": "abs", "positive": "identity"},
-    **{r.native["numpy"]: r.name for r in FUNCTIONS.values() if "numpy" in r.native},
+_OPERATORS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "power": "pow",
+    "float_power": "pow",
+    "fabs": "abs",
+    "heaviside": "heaviside",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "equal": "eq",
+    "not_equal": "ne",
 }
-for _numpy, _record in _NAMES.items():
+_NATIVE = {r.native["numpy"]: r.name for r in FUNCTIONS.values() if "numpy" in r.native}
+for _numpy, _record in (_OPERATORS | _NATIVE).items():
     MEANINGS[getattr(np, _numpy)] = _elementwise(_record)
 MEANINGS[np.positive] = lambda x: x
 MEANINGS[np.reciprocal] = lambda x: 1 / x
@@ -501,8 +512,8 @@ def _moveaxis(a: Value, source: Any, destination: Any) -> Value:
         [axis_of(i, a.shape, "np.moveaxis") % rank for i in (s if np.ndim(s) else [s])]
         for s in (source, destination)
     )
-    if len(set(moved)) != len(moved) or len(set(places)) != len(places) != len(moved):
-        raise GraphcError("np.moveaxis names an axis twice")
+    if len(set(moved)) != len(moved) or len(set(places)) != len(places):
+        raise GraphcError("np.moveaxis names an axis twice; name each once")
     order = [axis for axis in range(rank) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
