@@ -9,7 +9,18 @@ from typing import Any
 from . import text_form
 from .errors import GraphcError
 from .functions import FUNCTIONS
-from .matrix_form import ATOM, Piece, contract_text, form_of, gather_text, scatter_text, winner_text
+from .matrix_form import (
+    ATOM,
+    Piece,
+    as_decimal,
+    axis_text,
+    bracket,
+    contract_text,
+    form_of,
+    gather_text,
+    scatter_text,
+    winner_text,
+)
 from .operations import OPERATIONS
 from .shapes import Shape, shape_text
 from .structure import LEAVES, Structure
@@ -160,11 +171,6 @@ class Expression:
         return expression_text(graph, self.row, style)
 
 
-def bracket(piece: Piece, least: int) -> str:
-    """The text, in brackets if it binds less tightly than it must."""
-    return piece[0] if piece[1] >= least else f"({piece[0]})"
-
-
 def as_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     """One row for people; a name stands for itself unless its operands are given."""
     return _written(graph, row, operands, source=False)
@@ -225,12 +231,10 @@ def as_numpy(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     """One row as a person writes it in NumPy: a mask is a comparison, which counts as 0 or 1."""
     op, inner = graph.ops[row], graph.operands[row]
     if not operands:
-        value = graph.settings(row).get("value") if row not in graph.names else None
-        return (
-            (array_text(value), ATOM)
-            if getattr(value, "shape", ())
-            else as_text(graph, row, operands)
-        )
+        value = graph.settings(row).get("value")
+        if getattr(value, "shape", ()) and row not in graph.names:
+            return array_text(value), ATOM
+        return as_text(graph, row, operands)
     if op == "where":
         return _where(graph, row, operands)
     if op not in ("mul", "contract") or all(is_mask(graph, operand) for operand in inner):
@@ -264,7 +268,7 @@ def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         least = 3 if "@" in operators(operands[1][0]) else 2
         return f"{bracket(operands[1], least)}*{bracket(operands[0], 1)}", 2
     branches = [as_number(graph, *both) for both in ((taken, operands[1]), (other, operands[2]))]
-    texts = [f"{text}.0" if text.lstrip("-").isdigit() else text for text, _ in branches]
+    texts = [as_decimal(text) for text, _ in branches]
     return f"where({', '.join([operands[0][0], *texts])})", ATOM
 
 
@@ -424,9 +428,6 @@ def operation_source(graph: Structure, row: int, operands: list[Piece]) -> Piece
     return f"{op}({', '.join(piece[0] for piece in operands)})", ATOM
 
 
-NUMPY_NAMES = {"largest": "max"}
-
-
 def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     """A tensor operation as NumPy would take it."""
     op, settings = graph.ops[row], graph.settings(row)
@@ -442,13 +443,8 @@ def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     texts = [piece[0] for piece in operands]
     if op == "reshape":
         texts.append(shape_text(settings["shape"]))
-    elif settings.get("axes") not in (
-        None,
-        (-1,) if op == "softmax" else tuple(range(-len(inner), 0)),
-    ):
-        axes = settings["axes"]
-        texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
-    return f"{NUMPY_NAMES.get(op, op)}({', '.join(texts)})", ATOM
+    texts += axis_text(op, settings, len(inner))
+    return f"{OPERATIONS[op].word or op}({', '.join(texts)})", ATOM
 
 
 def call_text(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Piece:
@@ -542,13 +538,12 @@ def graph_text(graph: Structure) -> str:
 
 
 def array_text(value: Any) -> str:
-    """A constant array as NumPy takes it, of floats: integers would overflow and have no x**-1."""
+    """A constant array as NumPy takes it, of floats."""
 
     def listed(part: Any) -> str:
         if getattr(part, "shape", ()):
             return f"[{', '.join(map(listed, part))}]"
-        text = number_text(part)[0]
-        return f"{text}.0" if text.lstrip("-").isdigit() else text
+        return as_decimal(number_text(part)[0])
 
     return f"array({listed(value)})"
 

@@ -16,6 +16,35 @@ ATOM = 9
 Piece = tuple[str, int]  # text, and how tightly its outermost operator binds
 
 
+def bracket(piece: Piece, least: int) -> str:
+    """The text, in brackets if it binds less tightly than it must."""
+    return piece[0] if piece[1] >= least else f"({piece[0]})"
+
+
+def as_decimal(text: str) -> str:
+    """A number of NumPy as a float: integers would overflow and have no x**-1."""
+    return f"{text}.0" if text.lstrip("-").isdigit() else text
+
+
+def chosen_axes(op: str, settings: Mapping[str, Any], rank: int) -> tuple[int, ...] | None:
+    """The axes of an operation; None where it has none, or those that it takes by itself."""
+    usual = (-1,) if op == "softmax" else tuple(range(-rank, 0))
+    axes: tuple[int, ...] | None = settings.get("axes")
+    return None if axes == usual else axes
+
+
+def axis_text(op: str, settings: Mapping[str, Any], rank: int) -> list[str]:
+    """The argument axis=, where it has to be written."""
+    axes = chosen_axes(op, settings, rank)
+    return [] if axes is None else [f"axis={axes[0] if len(axes) == 1 else axes}"]
+
+
+def pad_text(text: str, ends: tuple[int, int], axis: int, rank: int) -> str:
+    """Zeros before and after an array along one axis."""
+    widths = [str(ends) if at == axis else "(0, 0)" for at in range(-rank, 0)]
+    return f"pad({text}, ({', '.join(widths)}{',' * (rank == 1)}))"
+
+
 @dataclass(frozen=True)
 class Form:
     """How a contraction is written: a word, the operands in order, and which are transposed."""
@@ -178,13 +207,12 @@ def _single_text(form: Form, shape: Shape, piece: Piece, tight: str) -> Piece:
     if form.word == "permute":
         return f"transpose({text}, {form.axes})", ATOM
     if form.word == "eye":
-        factor = text if piece[1] >= 2 else f"({text})"
-        return (f"eye({shape[0]})", ATOM) if text == "1" else (f"{factor}*eye({shape[0]})", 2)
+        eye = f"eye({shape[0]})"
+        return (eye, ATOM) if text == "1" else (f"{bracket(piece, 2)}*{eye}", 2)
     if form.word == "full":
         named = {"0": "zeros", "1": "ones"}.get(text)
         whole = shape_text(shape)
-        number = f"{text}.0" if text.lstrip("-").isdigit() else text  # as in zeros, no integers
-        return f"{named}({whole})" if named else f"full({whole}, {number})", ATOM
+        return f"{named}({whole})" if named else f"full({whole}, {as_decimal(text)})", ATOM
     if form.word == "newaxis":
         return f"{tight}[{new_axes(form.axes, len(shape))}]", 8
     if form.word == "repeat":
@@ -239,14 +267,13 @@ def gather_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piec
     """Elements along an axis: x[:, 0], x[1:3], x[[0, 2]], windows by their places."""
     index, size = settings["index"], settings["size"]
     before = ":, " * (len(shape) + settings["axis"])
-    text = piece[0] if piece[1] >= 8 else f"({piece[0]})"
+    text = bracket(piece, 8)
     if has_gaps(index):
         window = _window(index, size)
         ends = (0, 1)  # -1 is the last place, which is 0 then
         if window is not None:
             ends = (window[0], max(0, _reach(window) - size - window[0]))
-        widths = [str(ends) if at == settings["axis"] else "(0, 0)" for at in range(-len(shape), 0)]
-        text = f"pad({piece[0]}, ({', '.join(widths)}{',' * (len(shape) == 1)}))"
+        text = pad_text(piece[0], ends, settings["axis"], len(shape))
     return f"{text}[{before}{_places(index, size)}]", 8
 
 
@@ -268,8 +295,7 @@ def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Pie
         and index == tuple(range(index[0], index[0] + len(index)))
     ):
         ends = (index[0], size - index[0] - len(index))
-        widths = [str(ends) if at == axis else "(0, 0)" for at in range(-rank, 0)]
-        return f"pad({text}, ({', '.join(widths)}{',' * (rank == 1)}))", ATOM
+        return pad_text(text, ends, axis, rank), ATOM
     letters = LETTERS[:rank]
     place, inner = letters[axis], unused_letters([letters], rank_of(index))
     source = letters[:axis] + inner + letters[axis:][1:]

@@ -61,6 +61,7 @@ class Operation:
     push: Callable[[Local, int, Any], Any]
     linear: bool = False  # in each operand: pushing is applying it to the tangent
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
+    word: str = ""  # that calls it, where this is not its name
 
 
 OPERATIONS: dict[str, Operation] = {}
@@ -242,8 +243,12 @@ def _share(here: Local) -> Any:
     return here.apply("exp", (here.apply("sub", (here.args[0], own), {}),), {})
 
 
-for _name, _slope in (("largest", _winner), ("norm", _direction), ("logsumexp", _share)):
-    define(_name, shape=reduced, pull=_slope_pull(_slope), push=_slope_push(_slope))
+for _name, _slope, _word in (
+    ("largest", _winner, "max"),
+    ("norm", _direction, ""),
+    ("logsumexp", _share, ""),
+):
+    define(_name, shape=reduced, pull=_slope_pull(_slope), push=_slope_push(_slope), word=_word)
 define(
     "winner",
     shape=lambda shapes, settings, labels: shapes[0],

@@ -14,15 +14,30 @@ import numpy as np
 
 from .arrays import split_spec
 from .errors import GraphcError
+from .exact import bits
 from .functions import FUNCTIONS
-from .matrix_form import ATOM, Piece, contract_text, form_of, gather_text, listed, rank_of
+from .given import MOST_BITS
+from .matrix_form import (
+    ATOM,
+    Piece,
+    axis_text,
+    bracket,
+    contract_text,
+    form_of,
+    gather_text,
+    has_gaps,
+    listed,
+    pad_text,
+    rank_of,
+)
+from .operations import OPERATIONS
 from .shapes import Shape, shape_text
+from .syntax import MOST_DIGITS
 
 # forms of a contraction that are read as this very contraction, or round in the same way
 READ_BACK = {
     *("matmul", "outer", "transpose", "trace", "diag", "sum", "permute", "full", "newaxis"),
 }
-MOST_DIGITS = 4_000  # of a number that is read back
 Settings = Mapping[str, Any]
 
 
@@ -51,30 +66,22 @@ def contraction(spec: str, shape: Shape, pieces: Sequence[Piece]) -> Piece:
 def gathered(piece: Piece, shape: Shape, settings: Settings) -> Piece:
     """Elements along an axis; the places of -1, which hold 0, are those of a border of zeros."""
     index, axis = settings["index"], settings["axis"]
-    if rank_of(index) < 2 and not _has_border(index):
+    if rank_of(index) < 2 and not has_gaps(index):
         return gather_text(piece, shape, settings)
     text = piece[0]
-    if _has_border(index):
-        widths = ["(1, 0)" if at == axis else "(0, 0)" for at in range(-len(shape), 0)]
-        comma = "," * (len(shape) == 1)
-        text, index = f"pad({text}, ({', '.join(widths)}{comma}))", _shifted(index)
+    if has_gaps(index):
+        text, index = pad_text(text, (1, 0), axis, len(shape)), _shifted(index)
     return f"take({text}, {listed(index)}, axis={axis})", ATOM
 
 
 def scattered(piece: Piece, shape: Shape, settings: Settings) -> Piece:
     """The transpose of gathered."""
     index, size, axis = settings["index"], settings["size"], settings["axis"]
-    if _has_border(index):
+    if has_gaps(index):
         after = ", :" * (-1 - axis)
         whole = f"scatter({piece[0]}, {listed(_shifted(index))}, {int(size) + 1}, axis={axis})"
         return f"{whole}[..., 1:{after}]", 8
     return f"scatter({piece[0]}, {listed(index)}, {size}, axis={axis})", ATOM
-
-
-def _has_border(index: Any) -> bool:
-    if isinstance(index, tuple):
-        return any(map(_has_border, index))
-    return bool(index < 0)
 
 
 def _shifted(index: Any) -> Any:
@@ -83,14 +90,10 @@ def _shifted(index: Any) -> Any:
 
 def reduction(op: str, text: str, shape: Shape, settings: Settings) -> Piece:
     """An operation over axes, named as it is called."""
-    texts = [text]
-    everything = (-1,) if op == "softmax" else tuple(range(-len(shape), 0))
-    axes = settings["axes"]
-    if axes != everything:
-        texts.append(f"axis={axes[0] if len(axes) == 1 else axes}")
+    texts = [text, *axis_text(op, settings, len(shape))]
     if settings.get("kink") is not None:
         texts.append(f"kink={settings['kink']!r}")
-    return f"{'max' if op == 'largest' else op}({', '.join(texts)})", ATOM
+    return f"{OPERATIONS[op].word or op}({', '.join(texts)})", ATOM
 
 
 def reshaped(text: str, settings: Settings) -> Piece:
@@ -116,7 +119,7 @@ def number(value: Any) -> Piece:
 
 def rational(value: int | Fraction) -> Piece:
     """A whole number, a short decimal or a fraction."""
-    if (value.numerator.bit_length() + value.denominator.bit_length()) * 0.302 > MOST_DIGITS:
+    if bits(value) > MOST_BITS:
         raise GraphcError(f"a number of over {MOST_DIGITS} digits has no text form; round it")
     if value.denominator == 1:
         return str(value), ATOM if value >= 0 else 3
@@ -151,12 +154,12 @@ def _irrational(expression: Any) -> Piece:
         return "exp(1)", ATOM
     if word in ("Add", "Mul"):
         sign, binding = (" + ", 1) if word == "Add" else ("*", 2)
-        texts = [_inside(part, binding + (place > 0)) for place, part in enumerate(parts)]
+        texts = [bracket(part, binding + (place > 0)) for place, part in enumerate(parts)]
         return sign.join(texts), binding
     if word == "Pow" and 2 * expression.exp == 1:
         return f"sqrt({parts[0][0]})", ATOM
     if word == "Pow":
-        return f"{_inside(parts[0], 5)}**{_inside(parts[1], 5)}", 4
+        return f"{bracket(parts[0], 5)}**{bracket(parts[1], 5)}", 4
     known = {record.native.get("sympy"): record.name for record in FUNCTIONS.values()}
     if word not in known:
         raise GraphcError(f"the number {expression} has no text form; declare it as a fraction")
@@ -166,12 +169,8 @@ def _irrational(expression: Any) -> Piece:
 def _scaled(factor: Fraction, piece: Piece) -> str:
     """A number times a fraction: -2*pi/3."""
     sign = {1: "", -1: "-"}.get(factor.numerator, f"{factor.numerator}*")
-    text = sign + _inside(piece, 2 + bool(sign))
+    text = sign + bracket(piece, 2 + bool(sign))
     return text if factor.denominator == 1 else f"{text}/{factor.denominator}"
-
-
-def _inside(piece: Piece, least: int) -> str:
-    return piece[0] if piece[1] >= least else f"({piece[0]})"
 
 
 def values(value: Any) -> str:

@@ -16,7 +16,17 @@ import numpy as np
 from ..arrays import split_spec
 from ..exact import as_float
 from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, new_axes
+from ..matrix_form import (
+    ATOM,
+    Form,
+    Piece,
+    bracket,
+    einsum_parts,
+    form_of,
+    has_gaps,
+    listed,
+    new_axes,
+)
 from ..operations import OPERATIONS
 from ..shapes import Shape, Size
 from ..structure import LEAVES
@@ -292,7 +302,7 @@ class ArrayText:
         if place is not None:
             before = ":, " * (len(shape) + axis)
             return f"{bracket(piece, 8)}[{before}{place}]", 8
-        if _has_gaps(index):
+        if has_gaps(index):
             return self.own("gather", piece[0], self.index(index), f"axis={axis}")
         return self.call("take", piece[0], self.index(index), f"axis={axis}")
 
@@ -316,15 +326,9 @@ class ArrayText:
             first += f" * {stride}" * (stride != 1) + f" + {start}" * bool(start)
             second = f"{self.namespace}.arange({width})" + f" * {step}" * (step != 1)
             return self.held(f"{first} + {second}")
-        kind = (
-            "" if np.size(np.asarray(index)) else f", dtype={self.namespace}.intp"
-        )  # an empty list is one of floats
-        return self.held(f"{self.namespace}.array({_listed(index)}{kind})")
-
-
-def bracket(piece: Piece, least: int) -> str:
-    """The text, in brackets if it binds less tightly than it must."""
-    return piece[0] if piece[1] >= least else f"({piece[0]})"
+        # an empty list is one of floats
+        kind = "" if np.size(index) else f", dtype={self.namespace}.intp"
+        return self.held(f"{self.namespace}.array({listed(index)}{kind})")
 
 
 def slice_text(index: Any) -> str | None:
@@ -356,14 +360,6 @@ def window_steps(index: Any) -> tuple[int, int, int, int, int] | None:
         for j, place in enumerate(window)
     )
     return (start, stride, count, step, width) if same and start >= 0 else None
-
-
-def _has_gaps(index: Any) -> bool:
-    return bool((np.asarray(index, dtype=int) < 0).any())
-
-
-def _listed(index: Any) -> str:
-    return f"[{', '.join(map(_listed, index))}]" if isinstance(index, tuple) else str(index)
 
 
 def _is_plain(value: Fraction) -> bool:

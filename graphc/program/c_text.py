@@ -17,9 +17,8 @@ import numpy as np
 from ..errors import GraphcError
 from ..exact import as_float
 from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Piece
+from ..matrix_form import ATOM, Piece, bracket
 from . import rewrites
-from .array_text import bracket
 from .c_names import CNames
 from .program import NO_SETTINGS, Builder, Program, Rule, Settings
 

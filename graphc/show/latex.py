@@ -9,7 +9,16 @@ from typing import Any
 
 from ..formula import CALLS, formula_text, gates_columns, index_text, is_mask, number_text
 from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Form, Piece, einsum_parts, form_of, gather_text, has_gaps
+from ..matrix_form import (
+    ATOM,
+    Form,
+    Piece,
+    chosen_axes,
+    einsum_parts,
+    form_of,
+    gather_text,
+    has_gaps,
+)
 from ..operations import OPERATIONS
 from ..shapes import Shape, Size
 from ..structure import Structure
@@ -105,13 +114,16 @@ def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     texts = [piece[0] for piece in operands]
     if op in ("power", "pow"):
         exponent = number_latex(settings["exponent"])[0] if op == "power" else texts[1]
-        return record.latex.format(_bracket(operands[0], POWER_BASE), exponent), 4
+        return record.latex.format(bracket_latex(operands[0], POWER_BASE), exponent), 4
     if op in ("div", "ratio_or_0"):
         return record.latex.format(*texts), 4
     if op == "neg":
-        return record.latex.format(_bracket(operands[0], 3)), 3
+        return record.latex.format(bracket_latex(operands[0], 3)), 3
     if record.infix:
-        left, right = _bracket(operands[0], record.binding), _right(operands[1], record.binding)
+        left, right = (
+            bracket_latex(operands[0], record.binding),
+            _right(operands[1], record.binding),
+        )
         if op == "mul" and _NUMBER.match(right):
             right = rf"\cdot {right}"  # 2 3 would read as 23
         return record.latex.format(left, right), record.binding
@@ -156,13 +168,13 @@ def _transposed(piece: Piece) -> str:
         return text[: -len("{-1}")] + r"{-\top}"
     if text.endswith(r"^{\top}") and piece[1] == 8:
         return text[: -len(r"^{\top}")]
-    return _bracket(piece, ATOM) + r"^{\top}"
+    return bracket_latex(piece, ATOM) + r"^{\top}"
 
 
 def _inverse(piece: Piece) -> Piece:
     if piece[0].endswith(r"^{\top}") and piece[1] == 8:
         return piece[0][: -len(r"{\top}")] + r"{-\top}", JUXTAPOSED
-    return _bracket(piece, ATOM) + "^{-1}", JUXTAPOSED
+    return bracket_latex(piece, ATOM) + "^{-1}", JUXTAPOSED
 
 
 NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of their own
@@ -174,7 +186,7 @@ NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of th
         rf"\left\lVert {', '.join(part[0] for part in parts)} \right\rVert",
         ATOM,
     ),
-    "solve": lambda a, b: (f"{_inverse(a)[0]} {_bracket(b, JUXTAPOSED)}", JUXTAPOSED),
+    "solve": lambda a, b: (f"{_inverse(a)[0]} {bracket_latex(b, JUXTAPOSED)}", JUXTAPOSED),
 }
 
 
@@ -220,8 +232,7 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
         ranks = [len(graph.shape(operand)) for operand in graph.operands[row]]
         written = None if form is None else _contraction(form, ranks, shape, operands)
         return written or _einsum(spec, shape, texts)
-    every = settings.get("axes") == tuple(range(-len(inner), 0))
-    if op in NAMED and (every or "axes" not in settings):
+    if op in NAMED and chosen_axes(op, settings, len(inner)) is None:
         return NAMED[op](*operands)
     if op == "gather":
         if len(shape) > len(inner):
@@ -232,17 +243,17 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op == "scatter" and isinstance(settings["index"], int) and len(shape) < 3:
         unit: Piece = (f"e_{{{settings['index']}}}", ATOM)
         if len(shape) == 1:
-            return unit if texts[0] == "1" else (f"{_bracket(operands[0], 2)} {unit[0]}", 2)
+            return unit if texts[0] == "1" else (f"{bracket_latex(operands[0], 2)} {unit[0]}", 2)
         left, right = (operands[0], unit) if settings["axis"] == -1 else (unit, operands[0])
-        return f"{_bracket(left, JUXTAPOSED)} {_transposed(right)}", JUXTAPOSED
+        return f"{bracket_latex(left, JUXTAPOSED)} {_transposed(right)}", JUXTAPOSED
     below = _listed(settings["index"]) if op == "scatter" else ""
     if op == "reshape":
         below = _sizes(settings["shape"])
-    elif "axes" in settings and not every and not (op == "softmax" and settings["axes"] == (-1,)):
-        below = ",".join(str(axis + len(inner)) for axis in settings["axes"])
+    elif (axes := chosen_axes(op, settings, len(inner))) is not None:
+        below = ",".join(str(axis + len(inner)) for axis in axes)
     if op == "winner":
         return _call("onehot", _call("argmax", *texts, below=below)[0])
-    return _call({"largest": "max"}.get(op, op), *texts, below=below)
+    return _call(OPERATIONS[op].word or op, *texts, below=below)
 
 
 def _listed(index: Any) -> str:
@@ -273,7 +284,7 @@ def _contraction(form: Form, ranks: list[int], shape: Shape, operands: list[Piec
         piece = operands[form.order[place]]
         if form.transposed[place] != flip:
             return _transposed(piece)
-        return _bracket(piece, JUXTAPOSED)
+        return bracket_latex(piece, JUXTAPOSED)
 
     word = form.word
     if word == "matmul" and max(ranks) <= 2:
@@ -301,14 +312,14 @@ def _contraction(form: Form, ranks: list[int], shape: Shape, operands: list[Piec
 
 
 def _single(form: Form, rank: int, shape: Shape, piece: Piece) -> Piece | None:
-    word, tight, ones = form.word, _bracket(piece, JUXTAPOSED), r"\mathbf{1}"
+    word, tight, ones = form.word, bracket_latex(piece, JUXTAPOSED), r"\mathbf{1}"
     if word == "transpose":
         return _transposed(piece), 8
     if word == "diag":
         return _call("diag", piece[0])
     if word in ("eye", "full"):
         unit = f"I_{{{_size(shape[0])}}}" if word == "eye" else f"{ones}_{{{_sizes(shape)}}}"
-        return (unit, ATOM) if piece[0] == "1" else (f"{_bracket(piece, 2)} {unit}", 2)
+        return (unit, ATOM) if piece[0] == "1" else (f"{bracket_latex(piece, 2)} {unit}", 2)
     if word in ("newaxis", "repeat") and (rank, len(shape)) == (1, 2):  # in every row, or column
         if form.axes == (0,):
             return rf"{ones} {_transposed(piece)}", JUXTAPOSED
@@ -328,15 +339,15 @@ def _mul(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
     ranks = [len(graph.shape(operand)) for operand in graph.operands[row]]
     if ranks in ([1, 2], [2, 1]):  # the columns of A, scaled
         matrix, vector = operands if ranks == [2, 1] else operands[::-1]
-        return rf"{_bracket(matrix, JUXTAPOSED)} {_call('diag', vector[0])[0]}", JUXTAPOSED
+        return rf"{bracket_latex(matrix, JUXTAPOSED)} {_call('diag', vector[0])[0]}", JUXTAPOSED
     if 0 not in ranks:
-        return rf"{_bracket(operands[0], 2)} \odot {_right(operands[1], 2)}", 2
+        return rf"{bracket_latex(operands[0], 2)} \odot {_right(operands[1], 2)}", 2
     if ranks[0]:
         return None
     left, right = operands
     scalar = rf"\left({left[0]}\right)" if left[1] == JUXTAPOSED and " " in left[0] else left[0]
     if left[1] < 2 or r"\frac" in left[0]:
-        scalar = _bracket(left, 2)
+        scalar = bracket_latex(left, 2)
     plain = right[1] == 2 and not right[0].startswith("-")  # 2 (s x) is 2 s x
     return f"{scalar} {right[0] if plain else _right(right, 2)}", 2
 
@@ -357,7 +368,7 @@ def _sum(sign: str) -> Callable[[Structure, int, list[Piece]], Piece | None]:
             (rf"\mathbf{{1}} {_transposed(piece)}", JUXTAPOSED) if rank == 1 else piece
             for rank, piece in zip(ranks, operands, strict=True)
         )
-        return f"{_bracket(left, 1)} {sign} {_right(right, 1)}", 1
+        return f"{bracket_latex(left, 1)} {sign} {_right(right, 1)}", 1
 
     return written
 
@@ -365,12 +376,12 @@ def _sum(sign: str) -> Callable[[Structure, int, list[Piece]], Piece | None]:
 def _div(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
     if not graph.shape(graph.operands[row][1]):
         return None
-    return rf"{_bracket(operands[0], 2)} \oslash {_right(operands[1], 2)}", 2
+    return rf"{bracket_latex(operands[0], 2)} \oslash {_right(operands[1], 2)}", 2
 
 
 def _power(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
     exponent = number_latex(graph.settings(row)["exponent"])[0]
-    return rf"{_bracket(operands[0], POWER_BASE)}^{{\odot {exponent}}}", 4
+    return rf"{bracket_latex(operands[0], POWER_BASE)}^{{\odot {exponent}}}", 4
 
 
 def _exp(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
@@ -384,9 +395,9 @@ def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
     if is_mask(graph, row):
         return mask, ATOM
     if gates_columns(graph, row):
-        return rf"{_bracket(operands[1], JUXTAPOSED)} {_call('diag', mask)[0]}", JUXTAPOSED
+        return rf"{bracket_latex(operands[1], JUXTAPOSED)} {_call('diag', mask)[0]}", JUXTAPOSED
     between = r" \odot " if graph.shape(graph.operands[row][1]) else " "
-    return f"{_bracket(operands[1], 2)}{between}{mask}", 2
+    return f"{bracket_latex(operands[1], 2)}{between}{mask}", 2
 
 
 # element-wise functions that are written differently where they act on tensors
@@ -405,10 +416,11 @@ _ON_TENSORS: dict[str, Callable[[Structure, int, list[Piece]], Piece | None]] = 
 
 def _right(piece: Piece, binding: int) -> str:
     """The right operand: a leading minus sign and an equal binding need brackets."""
-    return _bracket((piece[0], 0) if piece[1] == 3 else piece, binding + 1)
+    return bracket_latex((piece[0], 0) if piece[1] == 3 else piece, binding + 1)
 
 
-def _bracket(piece: Piece, least: int) -> str:
+def bracket_latex(piece: Piece, least: int) -> str:
+    """The text, in brackets if it binds less tightly than it must."""
     return piece[0] if piece[1] >= least else rf"\left({piece[0]}\right)"
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from ..derive import Trace
 from ..errors import GraphcError
 from ..evaluation import Edge
-from ..formula import Expression, Known, as_numpy, as_text, bracket, expression_text, formula_text
+from ..formula import Expression, Known, as_numpy, as_text, expression_text, formula_text
 from ..functions import FUNCTIONS
-from ..matrix_form import Piece
+from ..matrix_form import Piece, bracket
 from ..request import Request
 from ..shapes import Shape
 from ..structure import Structure
@@ -285,6 +285,4 @@ def _in_order(request: Request, row: int) -> int:
 
 
 def _bracketed(found: Piece, least: int, notation: Notation) -> str:
-    if notation is TEXT:
-        return bracket(found, least)
-    return found[0] if found[1] >= least else rf"\left({found[0]}\right)"
+    return (bracket if notation is TEXT else latex.bracket_latex)(found, least)
