@@ -544,27 +544,20 @@ def _dense_pairs(request: Request, order: list[int], out: Any) -> Any:
         raise GraphcError(f"out has shape {dense.shape}, but the graph needs {(size, size)}")
     transposed = dense.T
     transposed[...] = 0
-    plain = exact or all(
+    finite = all(
         type(z) is not Masked and np.isfinite(as_float(z)) for zs in edges.values() for _, z in zs
     )
-    if not plain:  # 0 times infinity: only the sweep knows where no path leads
+    if exact or not finite:  # 0 times infinity: only the sweep knows where no path leads
         for node, row in pair_rows(request, order).items():
             for source, value in row.items():
-                transposed[place[node], place[source]] = as_float(value)
-    for node in order if plain else ():
-        here = transposed[place[node]]
-        for source, z in edges[node]:
-            factor = z if exact else float(as_float(z))
-            before = transposed[source, : place[node]]
-            if exact:
-                scaled = [evaluation.times(factor, v) if v else 0 for v in before]
-                here[: place[node]] = [
-                    evaluation.add(old, new) if new else old
-                    for old, new in zip(here[: place[node]], scaled, strict=True)
-                ]
-            else:
-                here[: place[node]] += factor * before
-        here[place[node]] = 1
+                entry = value if exact else as_float(value)
+                transposed[place[node], place[source]] = entry
+    else:
+        for node in order:
+            here = transposed[place[node]]
+            for source, z in edges[node]:
+                here[: place[node]] += float(as_float(z)) * transposed[source, : place[node]]
+            here[place[node]] = 1
     if exact:
         for index, value in np.ndenumerate(dense):
             dense[index] = request.finish(value, lambda: "an entry of all_pairs")
