@@ -34,15 +34,18 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def one_of(word: object, allowed: Collection[str], what: str) -> None:
     """Refuses a setting that is not one of the allowed words."""
     if not isinstance(word, str) or word not in allowed:
-        shown = " ".join(repr(word).split())[:60]  # an array has lines
-        raise GraphcError(f"{what}={shown} is not known; use one of {listing(allowed)}")
+        raise GraphcError(f"{what}={on_one_line(word)} is not known; use one of {listing(allowed)}")
 
 
 def switch(value: object, what: str) -> None:
     """Refuses a setting that is neither True nor False."""
     if not isinstance(value, bool):
-        shown = " ".join(repr(value).split())[:60]
-        raise GraphcError(f"{what}={shown} is neither True nor False")
+        raise GraphcError(f"{what}={on_one_line(value)} is neither True nor False")
+
+
+def on_one_line(value: object, limit: int = 60) -> str:
+    """A value as Python shows it, cut to a length; an array would take several lines."""
+    return " ".join(repr(value).split())[:limit]
 
 
 def visible(text: str, limit: int = 60) -> str:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .errors import GraphcError, listing, visible
+from .errors import GraphcError, listing, on_one_line, visible
 from .names import checked
 
 Size = int | str
@@ -79,8 +79,7 @@ def axis_of(axis: Any, shape: Shape, what: str) -> int:
             raise TypeError
         place = operator.index(axis)  # NumPy's integers too
     except TypeError:
-        shown = " ".join(repr(axis).split())[:60]  # an array has lines
-        raise GraphcError(f"{what}: axis={shown} is not a whole number") from None
+        raise GraphcError(f"{what}: axis={on_one_line(axis)} is not a whole number") from None
     if not -rank <= place < rank:
         raise GraphcError(
             f"{what}: axis {place} is out of range for the {rank} axes of {shape_text(shape)}"
