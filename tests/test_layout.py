@@ -60,6 +60,16 @@ def test_imports_go_one_way():
     assert not cycle, " -> ".join(cycle)
 
 
+def test_imports_follow_the_order_of_the_design_page():
+    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    listed = page.split("keeps it so):")[1].replace("`", "").replace("·", "").split()
+    rooms = {file: module_name(file).split(".")[0] for file in PACKAGE.rglob("*.py")}
+    assert sorted(listed) == sorted(set(rooms.values()) - {""})
+    for file, room in rooms.items():
+        later = listed[listed.index(room) + 1 :] if room else []
+        assert not set(later) & {target.split(".")[0] for target in imports(file)}, room
+
+
 def test_the_sweep_knows_nothing_of_ours():
     assert not {name for name in imports(PACKAGE / "paths.py") if name}
 
