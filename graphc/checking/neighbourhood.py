@@ -220,7 +220,7 @@ class Neighbourhood:
         count = len(neighbours)
         self.evaluations += count
         if batch is None:
-            return Sample(np.array([self._alone(leaf, value) for value in neighbours]), ())
+            return Sample(np.array([self._outputs({leaf: value}) for value in neighbours]), ())
         known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
         known[batch.leaf] = neighbours
         with np.errstate(all="ignore"):
@@ -240,9 +240,9 @@ class Neighbourhood:
         evaluation = Evaluation(batch.graph, numbers, known, {})
         return {row: evaluation.value(row) for row in batch.rows}
 
-    def _alone(self, leaf: int, value: Any) -> Any:
-        """The outputs at one neighbour."""
-        known = {**self.fixed, leaf: value}
+    def _outputs(self, moved: Mapping[int, Any]) -> Any:
+        """The outputs where some rows have other values, flat."""
+        known = {**self.fixed, **moved}
         with np.errstate(all="ignore"):
             evaluation = Evaluation(self.graph, Numbers(self.sizes), known, {})
             found = [np.ravel(as_float(evaluation.value(row))) for row in self.outputs]
@@ -251,16 +251,12 @@ class Neighbourhood:
     @cached_property
     def base(self) -> Any:
         """The outputs at the point itself, flat."""
-        return self._alone(-1, None)
+        return self._outputs({})
 
     def jointly(self, offsets: Mapping[int, Any]) -> Any:
         """The outputs where several leaves are moved at once, flat."""
         self.evaluations += 1
-        known = {**self.fixed, **{row: self.point[row] + offset for row, offset in offsets.items()}}
-        with np.errstate(all="ignore"):
-            evaluation = Evaluation(self.graph, Numbers(self.sizes), known, {})
-            found = [np.ravel(as_float(evaluation.value(row))) for row in self.outputs]
-        return np.concatenate(found)
+        return self._outputs({row: self.point[row] + offset for row, offset in offsets.items()})
 
     def digital(self, offsets: Mapping[int, Any], digits: int) -> list[Any] | None:
         """The outputs in many digits where rows are moved; None: one of them has no value there."""
