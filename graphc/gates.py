@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arrays import split_spec
 from .operations import SELECTIONS
+from .shapes import unused_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,13 +148,7 @@ class Gates:
         if op == "contract":
             operands, out = split_spec(settings["spec"])
             own = operands[place]
-            fresh = iter(
-                [
-                    x
-                    for x in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"
-                    if x not in own + out
-                ]
-            )
+            fresh = iter(unused_letters([own, out], sum(letter not in own for letter in out)))
             word = "".join(letter if letter in own else next(fresh) for letter in out)
             word = word.lstrip("".join(x for x in word if x not in own))  # NumPy adds these
             sizes = tuple((letter, 1) for letter in dict.fromkeys(word) if letter not in own)
