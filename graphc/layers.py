@@ -592,6 +592,13 @@ def element(x: Value, index: Any) -> Value:
 
 def _plain_index(part: Any) -> Any:
     """One part of an index with Python's own numbers and lists."""
+    ends = (part.start, part.stop, part.step) if isinstance(part, slice) else _flat([part])
+    for end in ends:
+        if isinstance(end, Value):
+            raise GraphcError(
+                f"{_name(end)} is a value of the graph and cannot be an index: places are known "
+                "when the graph is declared; choose elements with where(cond, a, b)"
+            )
     if isinstance(part, (np.ndarray, np.integer)):
         return part.tolist()
     return list(part) if isinstance(part, tuple) else part

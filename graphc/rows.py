@@ -90,9 +90,11 @@ class Rows:
         diagonal = self.spread(carried)
         if diagonal is not None and self.is_diagonal(diagonal[2]):  # a gate on a diagonal
             inner, letters, out = diagonal
-            tail = out[len(out) - len(shape) :]
-            if set(tail) == set(out) and len(set(tail)) == len(tail):
-                sizes = dict(zip(tail, shape, strict=True))
+            first = len(out) - len(shape)
+            tail, wide = out[first:], self.graph.shape(carried)[first:]
+            narrow = all(here in (1, size) for here, size in zip(shape, wide, strict=True))
+            if set(tail) == set(out) and len(set(tail)) == len(tail) and narrow:
+                sizes = dict(zip(tail, wide, strict=True))
                 gated = self.gate(op, condition, self.contraction([inner], [letters], tail, sizes))
                 return self.contraction([gated], [tail], out, sizes)
         if self.graph.shape(carried) == shape:

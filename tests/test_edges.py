@@ -255,3 +255,19 @@ def test_third_derivatives_of_a_determinant():
     np.testing.assert_allclose(right, (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-5)
     found = graph.compile("L", "A", want="hvp")(**at, A_dot=along)["A"]
     np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::graphc.KinkWarning")
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize(
+    "formula",
+    ["where(c > 0, x, 0)", "maximum(c, x)", "clip(x, c, 9)", "relu(c)*x", "where(c > 0, 0, x.T)"],
+)
+def test_a_gate_may_be_narrower_than_what_it_lets_through(formula: str, mode: str):
+    g = gc.parse(f"input x[1,2] c[2,1]\ny = {formula}")
+    at = {"x": np.array([[0.5, 2.0]]), "c": np.array([[1.0], [-1.0]])}
+    for name in ("x", "c"):
+        right = g.jacobian("y", name, at).astype(float)
+        for style in ("fast", "readable"):
+            f = g.compile("y", name, want="jacobian", mode=mode, style=style)
+            assert np.array_equal(f(**at), right)

@@ -1045,3 +1045,11 @@ def test_other_python(version):
         [*command, __file__], capture_output=True, text=True, env=environment, cwd=root
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    "index", [lambda x: x > 0, lambda x: x, lambda x: [x[0]], lambda x: slice(x[0], None)]
+)
+def test_a_value_is_no_index(index):
+    with pytest.raises(gc.GraphcError, match=r"cannot be an index.*where\(cond, a, b\)"):
+        gc.graph(lambda x: x[index(x)], shapes={"x": (3,)})
