@@ -902,13 +902,13 @@ def test_slips_are_told_in_a_sentence():
 
 PAIR = "input x[3]\nparam w[3] b\nh = sin(w*x) + b**2\nL = sum(h**2)\nM = b**3*sum(w)\noutput L M"
 PAIR_AT = {"x": np.array([0.3, 0.5, 0.7]), "w": np.array([1.0, 2.0, 3.0]), "b": 0.5}
-SCALARS = "input x\nparam w b\nL = (sin(w*x) + b**2)**2\nM = b**3*w\noutput L M"
-SCALARS_AT = {"x": np.array([0.3, 0.5]), "w": 2.0, "b": 0.5}
+SCALAR_PAIR = "input x\nparam w b\nL = (sin(w*x) + b**2)**2\nM = b**3*w\noutput L M"
+SCALAR_PAIR_AT = {"x": np.array([0.3, 0.5]), "w": 2.0, "b": 0.5}
 
 
 @every_style
 @pytest.mark.parametrize("wrt", [["w", "b"], "w", "b"])
-@pytest.mark.parametrize("text, at", [(PAIR, PAIR_AT), (SCALARS, SCALARS_AT)])
+@pytest.mark.parametrize("text, at", [(PAIR, PAIR_AT), (SCALAR_PAIR, SCALAR_PAIR_AT)])
 @pytest.mark.parametrize("want", [want for want in WANTS if want not in ("vjp", "values")])
 def test_seeds_ask_for_the_weighted_sum(want, text, at, wrt, style):
     graph = gc.parse(text)
