@@ -55,12 +55,9 @@ SETTINGS = {
     "emit": ("backend", "mode", "dtype", "style", "nonsense"),
     "to_dot": ("at", "of", "show", "weights", "highlight", "theme", "direction", "legend", "fold"),
 }
-METHODS = [
-    *("all_pairs", "collapse", "compile", "const", "count_paths", "derivative", "differentiate"),
-    *("emit", "explain", "explain_all_pairs", "extend", "forward", "grade", "hessian", "input"),
-    *("inputs", "jacobian", "local", "longest_path", "node", "output", "param", "params", "paths"),
-    *("pathwise", "reverse", "to_dot", "top_paths", "untie", "values"),
-]
+OWN = {name for name, member in vars(gc.Graph).items() if inspect.isfunction(member)}
+PUBLIC = {name for name in OWN if not name.startswith("_")} | {"collapse", "expand", "untie"}
+METHODS = sorted(PUBLIC - {"draw", "explore"})  # which run Graphviz: to_dot has their settings
 
 
 def is_one_sentence(call: Callable[[], Any], what: str) -> None:
