@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from os import PathLike
@@ -120,12 +120,12 @@ class Graph(Structure):
         """A new parameter."""
         return self._leaf("param", name, shape, value)
 
-    def inputs(self, names: str) -> tuple[Value, ...]:
-        """New inputs, their names separated by spaces."""
+    def inputs(self, names: str | Sequence[str]) -> tuple[Value, ...]:
+        """New inputs, their names in a list or separated by spaces."""
         return tuple(map(self.input, _split(names)))
 
-    def params(self, names: str) -> tuple[Value, ...]:
-        """New parameters, their names separated by spaces."""
+    def params(self, names: str | Sequence[str]) -> tuple[Value, ...]:
+        """New parameters, their names in a list or separated by spaces."""
         return tuple(map(self.param, _split(names)))
 
     def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:

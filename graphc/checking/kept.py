@@ -13,6 +13,7 @@ _KEPT: WeakKeyDictionary[Structure, tuple[Any, dict[Any, Any]]] = WeakKeyDiction
 
 def kept(graph: Structure) -> dict[Any, Any]:
     """What was made for the graph as it is, from the functions as they are; else nothing."""
+    # a graph only grows, so its lengths are its version
     version = FUNCTIONS.version, len(graph.ops), len(graph.names), len(graph.partials)
     if graph not in _KEPT or _KEPT[graph][0] != version:
         _KEPT[graph] = version, {}

@@ -57,18 +57,14 @@ class Task:
 
     @property
     def has_points(self) -> bool:
-        """Whether the function maps over points: a graph of scalars."""
-        return not self.asked.graph.has_tensors and not isinstance(self.results, Sparse)
+        """Whether the function maps over points."""
+        return maps_points(self.asked, self.results)
 
     @cached_property
     def sizes(self) -> list[str]:
         """The named sizes that the arguments tell."""
         told = [row for row in self.read if row not in self.derived.tangents]
         return sorted({s for row in told for s in self.graph.shape(row) if isinstance(s, str)})
-
-    def optional(self, row: int) -> bool:
-        """Whether an argument may be left out: a tangent, which is then 0."""
-        return row in self.derived.tangents
 
     def rows(self) -> list[int]:
         return flat(self.results)
@@ -97,7 +93,7 @@ def task(
             needed.add(row)
             known |= missing
     around: set[int] = set()
-    if not asked.graph.has_tensors and not isinstance(results, Sparse):
+    if maps_points(asked, results):
         # what the answer was asked of says at which points, even where a slope is the same at all
         around = set(ancestors(graph, [graph.row(name) for name in asked.of]))
     if chosen.reduce is not None:
@@ -105,6 +101,11 @@ def task(
     read = tuple(row for row in arguments if row in {*needed, *around, *extra})
     needed -= set(derived.tangents)
     return Task(asked, derived, program, results, arguments, frozenset(needed), read, chosen)
+
+
+def maps_points(asked: Question, results: Results) -> bool:
+    """Whether an answer is one for each point: a graph of scalars."""
+    return not asked.graph.has_tensors and not isinstance(results, Sparse)
 
 
 def _sizes(program: Program, results: Results) -> set[Size]:
@@ -232,7 +233,7 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     known: set[str] = set()
     for row in one.read:
         name, shape = naming.of(graph.names[row]), graph.shape(row)
-        if one.optional(row) and shape:
+        if row in one.derived.tangents and shape:
             zeros = f"{np}.zeros({text.shape(shape)})"
             lines.append(f"{name} = {zeros} if {name} is None else {name}")
         if not shape and one.has_points:
