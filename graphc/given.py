@@ -39,6 +39,8 @@ def from_user(value: Any, what: str = "the value") -> Any:
         raise GraphcError(f"{what} has masked entries; give numbers for them, as in x.filled(0)")
     try:
         array = np.array(value)  # a copy: the user's array is the user's
+    except GraphcError:
+        raise  # a value of a graph says itself that it is no number
     except ValueError:
         raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
     if array.dtype.kind not in "iuf" or isinstance(value, bool):
@@ -96,6 +98,8 @@ def check_real(value: Any, what: str) -> None:
     if not isinstance(dtype, np.dtype):
         try:
             value = np.asarray(value)
+        except GraphcError:
+            raise  # a value of a graph says itself that it is no number
         except ValueError:
             raise GraphcError(f"{what} is a ragged list; give rows of one length") from None
         dtype = value.dtype

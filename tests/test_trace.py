@@ -1053,3 +1053,17 @@ def test_other_python(version):
 def test_a_value_is_no_index(index):
     with pytest.raises(gc.GraphcError, match=r"cannot be an index.*where\(cond, a, b\)"):
         gc.graph(lambda x: x[index(x)], shapes={"x": (3,)})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g, x: g.compile(want="value")(x),
+        lambda g, x: g.compile(want="value")(x=[x, 1]),
+        lambda g, x: g.values({"x": x}),
+    ],
+)
+def test_a_graph_of_numbers_takes_no_value_of_another(call):
+    g = gc.parse("input x\ny = x**2")
+    with pytest.raises(gc.GraphcError, match=r"the value 'x'.* is not a number while the graph"):
+        gc.graph(lambda x: call(g, x))
