@@ -32,9 +32,12 @@ from .arrays import (
     winners,
 )
 from .exact import (
+    DECIDING_DIGITS,
     INTERNED,
     KEPT_OPERATIONS,
     WORKING,
+    ZERO,
+    Cancelled,
     Exact,
     Masked,
     Undefined,
@@ -43,6 +46,7 @@ from .exact import (
     as_float,
     bits,
     brief,
+    precise,
     present,
     sign_of,
     value_to,
@@ -59,6 +63,8 @@ KEPT_BITS = 1 << 13  # an exact number with more bits is carried as a 50-digit n
 LARGEST_ANGLE = 1 << 13  # bits: sin and cos need as many digits of pi
 PERIODIC = ("sin", "cos", "tan")
 LOST = 66  # bits: of a larger angle to 50 digits, too few are left within one period
+CERTAIN = 50  # bits: sums of smaller numbers to 50 digits are within 1e-35, which counts as 0
+LARGEST_SUM = 1_600  # bits: what is left of a larger one may be more than 0 in 1 000 digits
 SMALL = 6  # up to so many operations, the expression may turn out to be a fraction
 LARGEST_EXPONENT = 1e9
 
@@ -141,6 +147,8 @@ class Numbers:
                 result = self._digital(op, args, settings)
             else:
                 result = self._exact(op, args, settings)
+        except Cancelled:
+            return Undefined(f"{op}({', '.join(map(brief, args))})", cancelled=True)
         except (ZeroDivisionError, ValueError, OverflowError):
             result = None
         if result is None:
@@ -327,7 +335,13 @@ class Numbers:
 
     def _digital(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         context = next(arg.context for arg in args if hasattr(arg, "_mpf_"))
-        return self._digits(op, [as_digits(arg, context) for arg in args], settings, context)
+        numbers = [as_digits(arg, context) for arg in args]
+        result = self._digits(op, numbers, settings, context)
+        if context is WORKING and op in ("add", "sub") and args[0] is not args[1]:
+            large = max(map(WORKING.mag, numbers)) > CERTAIN
+            if large and _cancels(numbers, result):
+                raise Cancelled(op)
+        return result
 
     def _digits(self, op: str, args: list[Any], settings: dict[str, Any], context: Any) -> Any:
         chosen = _piecewise(op, args)
@@ -380,7 +394,10 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
     known = INTERNED.get(key)
     if known is not None:
         return known
-    digits = numbers._digits(op, [as_digits(arg, WORKING) for arg in args], settings, WORKING)
+    parts = [as_digits(arg, WORKING) for arg in args]
+    digits = numbers._digits(op, parts, settings, WORKING)
+    if op in ("add", "sub") and _cancels(parts, digits):
+        digits = _wide_sum(op, args, max(map(WORKING.mag, parts)))
     if digits is None and op in PERIODIC:
         digits = _wide_angle(op, args[0])
     if digits is None or (op == "power" and isinstance(settings["exponent"], float)):
@@ -399,6 +416,24 @@ def _operation(numbers: Numbers, op: str, args: tuple[Any, ...], settings: dict[
             return digits or 0
     INTERNED[key] = value
     return value
+
+
+def _cancels(parts: Sequence[Any], result: Any) -> bool:
+    """Whether a sum has too few digits left of those of its parts."""
+    return bool(WORKING.mag(result) < max(map(WORKING.mag, parts)) - LOST)
+
+
+def _wide_sum(op: str, args: tuple[Any, ...], size: int) -> Any:
+    """The digits of a sum or difference of exact numbers that cancel; 0 where nothing is left."""
+    first, second = (
+        FLOAT_ARITHMETIC[op](*(as_digits(arg, precise(digits)) for arg in args))
+        for digits in DECIDING_DIGITS
+    )
+    if abs(first - second) <= abs(second) * ZERO:
+        return +WORKING.mpf(second._mpf_)
+    if size > LARGEST_SUM:
+        raise Cancelled(op)
+    return WORKING.mpf(0)
 
 
 def _wide_angle(op: str, angle: Any) -> Any:

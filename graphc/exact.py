@@ -94,9 +94,20 @@ class Exact:
 
 @dataclass(frozen=True)
 class Undefined:
-    """A value that is not a finite real number, and why."""
+    """A value that is not a finite real number, or not known to be one, and why."""
 
     reason: str
+    cancelled: bool = False  # it may exist, but its digits are gone
+
+
+class Cancelled(GraphcError):
+    """A difference of numbers that agree in nearly all of the digits that are carried."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} cancels more than the {WORKING.dps} digits that long exact numbers have; "
+            "give floats, or mpmath numbers with more digits"
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ def _exponent(op: str, args: tuple[Any, ...], settings: dict[str, Any]) -> int:
 def sign_of(value: Any) -> int:
     """-1, 0 or 1."""
     if type(value) is Undefined:
-        raise ValueError
+        raise Cancelled(value.reason) if value.cancelled else ValueError
     if type(value) is not Exact:
         return int(value > 0) - int(value < 0)
     if abs(value.digits) > ZERO:
@@ -140,7 +151,8 @@ def sign_of(value: Any) -> int:
 
 
 @lru_cache(maxsize=64)
-def _context(digits: int) -> Any:
+def precise(digits: int) -> Any:
+    """The arithmetic of so many digits."""
     context = mpmath.MPContext()
     context.dps = digits
     return context
@@ -151,7 +163,7 @@ def value_to(expression: Any, digits: int) -> Any:
 
     SymPy's evalf and equals add digits, or simplify, until they are certain, which has no bound.
     """
-    context = _context(digits)
+    context = precise(digits)
     if expression.is_Rational:
         return context.mpf(int(expression.p)) / int(expression.q)
     if expression.is_Add or expression.is_Mul:
@@ -249,6 +261,8 @@ def brief(value: Any) -> str:
 def present(value: Any) -> Any:
     """A number as users get it: SymPy numbers for exact ones, Python floats, fresh arrays."""
     if type(value) is Undefined:
+        if value.cancelled:
+            raise Cancelled(value.reason)
         raise GraphcError(f"the result is not a finite real number: {value.reason}")
     if type(value) is Masked:
         value = value.values

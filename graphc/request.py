@@ -16,7 +16,7 @@ from . import names as naming
 from .arithmetic import Numbers
 from .errors import GraphcError, KinkWarning, NotFiniteWarning, listing, one_of
 from .evaluation import Edge, Evaluation
-from .exact import Masked, Undefined, as_float, brief, present
+from .exact import Cancelled, Masked, Undefined, as_float, brief, present
 from .expressions import constant, expression
 from .formula import Expression, formula_text
 from .given import array_from_user, from_user
@@ -260,6 +260,9 @@ class Request:
             and value.dtype == object
             and any(type(element) is Undefined for element in value.flat)
         ):
+            for lost in value.flat if isinstance(value, np.ndarray) else (value,):
+                if type(lost) is Undefined and lost.cancelled:
+                    raise Cancelled(f"{what()} is not known: {lost.reason}")
             raise GraphcError(f"{what()} is not a finite real number: {self._culprit()}")
         result = present(value)
         if self.shape:

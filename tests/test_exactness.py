@@ -383,3 +383,35 @@ def test_an_error_elsewhere_does_not_matter():
     g = gc.parse("input x\nbad = log(x)\ngood = x**2")
     assert g.derivative("good", "x", {"x": -1}) == -2
     assert g.reverse("good", {"x": -1}) == {"good": 1, "x": -2}
+
+
+DEEP = "input x\nh = sin(sin(sin(sin(sin(sin(sin(x)))))))\n"  # nested too deep to stay exact
+
+
+@pytest.mark.parametrize(
+    ("text", "x"),
+    [
+        ("input x\nL = (x + 1) - x", 10**3000),
+        (DEEP + "L = (h + 10**60) - 10**60", 1),
+        (DEEP + "L = where(h + 10**60 > 10**60, x, -x)", 1),
+        (DEEP + "c = 10**60\nL = max(h + c, c)", 1),
+    ],
+)
+def test_what_cancels_in_fifty_digits_is_refused(text, x):
+    with pytest.raises(
+        gc.GraphcError, match=r"'L' is not known: .* cancels more than the 50 digits"
+    ):
+        gc.parse(text).values({"x": x})
+
+
+def test_exact_numbers_that_cancel_keep_their_digits():
+    g = gc.parse("input x y\nL = (sqrt(x**2 + 1) - x)*y")
+    assert g.values({"x": 10**60, "y": 1.0})["L"] == 5e-61
+    irrational = gc.parse("input x y\nM = ((x + 10**60) - 10**60)*y")
+    assert irrational.values({"x": sympy.sqrt(2), "y": 1.0})["M"] == 2**0.5
+
+
+def test_true_zeros_of_long_numbers_are_not_refused():
+    assert gc.parse(DEEP + "L = h - h").values({"x": 1})["L"] == 0
+    slope = gc.parse(DEEP + "L = sigmoid(h) + sigmoid(-h)").derivative("L", "x", {"x": 1})
+    assert abs(slope) < 1e-35
