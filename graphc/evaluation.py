@@ -7,11 +7,13 @@ the target's formula, one by one, so that no Jacobian is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .arithmetic import Numbers, is_exact_zero
+from .arrays import is_exact
 from .errors import GraphcError
 from .exact import NOTHING, Masked, Undefined, as_float, sign_of
 from .formula import formula_text
@@ -37,6 +39,8 @@ class Evaluation:
         self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
+        # where every value is a float, exact numbers that are carried come from formulas alone
+        self._formal = isinstance(algebra, Numbers) and not any(map(is_exact, known.values()))
         self._locals: dict[int, tuple[Any, ...]] = {}
         self._pulled: tuple[int, Any, list[Any]] | None = (
             None  # the node pulled last, and its shares
@@ -126,7 +130,7 @@ class Evaluation:
         operands = graph.operands[row]
         arguments = [self.value(operand) for operand in operands]
         own = self.value(row)
-        if isinstance(self.algebra, Numbers) and _is_undefined(own):
+        if type(own) is Undefined:
             return [own] * len(operands)  # where there is no value, there is no derivative
         arguments.append(own)
         applied = rule(graph.ops[row], len(operands), graph.settings(row))
@@ -308,11 +312,10 @@ class Evaluation:
 
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
-        return self.algebra.apply("add", (old, new), {})
-
-
-def _is_undefined(value: Any) -> bool:
-    return type(value) is Undefined or (isinstance(value, float) and value != value)
+        total = self.algebra.apply("add", (old, new), {})
+        if self._formal and isinstance(total, (int, Fraction)) and total == 0:
+            return NOTHING  # 1 - 1 of h - h is 0 as a formula
+        return total
 
 
 def _is_zero(value: Any) -> bool:

@@ -271,3 +271,15 @@ def test_a_gate_may_be_narrower_than_what_it_lets_through(formula: str, mode: st
         for style in ("fast", "readable"):
             f = g.compile("y", name, want="jacobian", mode=mode, style=style)
             assert np.array_equal(f(**at), right)
+
+
+def test_slopes_follow_their_formulas_where_a_value_is_nan():
+    graph = gc.parse("input x\nL = log(x)")
+    compiled = graph.compile("L", want="grad")
+    assert graph.reverse("L", {"x": -2.0})["x"] == compiled(-2.0)["x"] == -0.5
+
+
+def test_coefficients_that_cancel_as_numbers_pass_nothing():
+    graph = gc.parse("input x\nh = log(x)\nL = h - h")
+    compiled = graph.compile("L", want="grad")
+    assert graph.reverse("L", {"x": 0.0})["x"] == compiled(0.0)["x"] == 0

@@ -163,7 +163,7 @@ def smooth_model(seed: int, words: Sequence[str] = tuple(WORDS), largest_rank: i
             return draft.finish()
 
 
-POINTS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 0.25, math.inf, -math.inf, math.nan)
+POINTS = (0.0, -0.0, 1.0, -1.0, 0.75, 2.0, -2.0, 0.25, math.inf, -math.inf, math.nan)
 
 
 def edge_model(seed: int) -> Model:

@@ -33,7 +33,7 @@ REFUSALS = (  # sentences with which a route may refuse a graph that was declare
     "nothing to untie",
     "cannot both be held as inputs",
     "holds a value that is not finite",
-    "characters",  # of a symbolic result: too many to read
+    "characters in symbols",  # too many to read
     "cannot be written as text",
 )
 

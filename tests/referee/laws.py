@@ -249,7 +249,7 @@ def points(case: Case, rng: random.Random) -> str | None:
     if not case.edge and any(case.shapes.values()):
         return None
     f = case.graph.compile(case.loss, list(case.leaves), want="value_and_grad")
-    others = [0.0, -0.0, 1.0, -2.0, 0.5, math.inf, math.nan, 3.0]
+    others = [0.0, -0.0, 1.0, -2.0, 0.75, math.inf, math.nan, 3.0]
     table = [
         {
             name: float(value) if place == 0 else rng.choice(others)
