@@ -33,7 +33,7 @@ REFUSALS = (  # sentences with which a route may refuse a graph that was declare
     "nothing to untie",
     "cannot both be held as inputs",
     "holds a value that is not finite",
-    "characters in symbols",  # too many to read
+    "the symbolic result would take",  # more characters than can be read
     "cannot be written as text",
 )
 
