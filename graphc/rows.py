@@ -234,7 +234,7 @@ class Rows:
         if repeated is not None and not repeated[1] and not self.is_diagonal(repeated[2]):
             whole = self.apply("mul", (scalar, repeated[0]), {})
             return self.repeated(whole, graph.shape(row), repeated[2])
-        return graph.operation("mul", (scalar, row), {})
+        return self.on_diagonal("mul", row, scalar) or graph.operation("mul", (scalar, row), {})
 
     def without(self, product: int, factor: int) -> int | None:
         """A product of scalars without one of its factors; None if it has it not."""
@@ -279,8 +279,28 @@ class Rows:
             return self.constant(Fraction(numbers[0]) / numbers[1])
         factor, core = self.term(above)
         if core is None or factor == 1:
-            return graph.operation("div", (above, below), {})
-        return self.scaled(factor, graph.operation("div", (core, below), {}))
+            factor, core = 1, above
+        whole = self.on_diagonal("div", core, below) or graph.operation("div", (core, below), {})
+        return whole if factor == 1 else self.scaled(factor, whole)
+
+    def on_diagonal(self, op: str, row: int, scalar: int) -> int | None:
+        """A diagonal times or by a scalar, which may be infinite: beside the diagonal it is 0."""
+        graph = self.graph
+        if self.shown or graph.shape(scalar) or not self.is_spread_diagonal(row):
+            return None
+        found = self.spread(row)
+        assert found is not None
+        inner, letters, out = found
+        if op == "mul" and self.number(inner) == 1:
+            changed = scalar
+        else:
+            pair = (scalar, inner) if op == "mul" else (inner, scalar)
+            changed = graph.operation(op, pair, {})
+        sizes = dict(zip(out, graph.shape(row), strict=True))
+        added = tuple((letter, sizes[letter]) for letter in sizes if letter not in letters)
+        return graph.operation(
+            "contract", (changed,), {"spec": f"{letters}->{out}", "sizes": added}
+        )
 
     def ratio(self, above: int, below: int) -> int:
         return self.graph.operation("ratio_or_0", (above, self.unrepeated(below, above)), {})

@@ -36,6 +36,7 @@ SIGNATURES = {
     "float64": "type",
     "frexp": "(x1, /)",
     "full": "(shape, fill_value, dtype=None, order='C')",
+    "indices": "(dimensions, dtype=int)",
     "inf": "number",
     "isfinite": "(x1, /)",
     "ldexp": "(x1, x2, /)",

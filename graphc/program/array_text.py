@@ -264,8 +264,10 @@ class ArrayText:
             return self.call("transpose", text, str(form.axes))
         dtype = f"dtype={self.namespace}.{self.dtype}"
         if form.word == "eye":
-            eye = self.call("eye", self.size(shape[0]), dtype)
-            return eye if text == "1" else (f"{bracket(piece, 2)} * {eye[0]}", 2)
+            if text == "1":
+                return self.call("eye", self.size(shape[0]), dtype)
+            filled = self.call("full", self.size(shape[0]), text, dtype)[0]
+            return self.call("diag", filled)  # no product with eye: 0 times infinity is NaN
         if form.word == "full":
             named = {"0": "zeros", "1": "ones"}.get(text)
             if named:
@@ -283,6 +285,15 @@ class ArrayText:
     def einsum(
         self, operands: Sequence[str], out: str, sizes: dict[str, Size], pieces: Sequence[Piece]
     ) -> Piece:
+        distinct = "".join(dict.fromkeys(out))
+        if distinct != out and (
+            any(operands) or pieces[0][0] != "1"
+        ):  # no product with eye: 0 times infinity is NaN
+            core = pieces[0][0]
+            if list(operands) != [distinct]:
+                shape = tuple(sizes[letter] for letter in distinct)
+                core = self.contraction(f"{','.join(operands)}->{distinct}", shape, pieces)[0]
+            return self.own("diagonal", core, f'"{distinct}->{out}"')
         words, result, added = einsum_parts(operands, out, sizes)
         texts = [piece[0] for piece in pieces]
         dtype = f"dtype={self.namespace}.{self.dtype}"

@@ -171,6 +171,16 @@ def {name}(lines):
     """One matrix of lines of blocks."""
     return {np}.concatenate([{np}.concatenate(line, axis=1) for line in lines])
 '''
+DIAGONAL = '''\
+def {name}(x, spec):
+    """x at the places where letters that stand twice agree, 0 elsewhere."""
+    letters, out = spec.split("->")
+    places = [letters.index(letter) for letter in out]
+    result = {np}.zeros([x.shape[place] for place in places], dtype=x.dtype)
+    grid = {np}.indices(x.shape)
+    result[tuple([grid[place] for place in places])] = x
+    return result
+'''
 CHECKED = '''\
 def {name}(label, value, shape):
     """The value as an array of this shape, in which None stands for any size."""
@@ -198,6 +208,7 @@ WRITTEN = {
     "scatter": SCATTER,
     "put": PUT,
     "block": BLOCK,
+    "diagonal": DIAGONAL,
 }
 
 
