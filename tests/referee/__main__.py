@@ -42,14 +42,17 @@ def main() -> int:
     libraries = tuple(name for name in libraries if name != "none")
     print(f"{chosen.graphs} graphs from seed {seed}, oracles: {', '.join(libraries) or 'none'}")
     record, failures, done = Record(), 0, 0
-    for seeds, texts, part in _chunks(seed, chosen.graphs, libraries, chosen.jobs):
-        record.add(part)
-        failures += len(texts)
-        done += seeds
-        for text in texts:
-            print(text, flush=True)
-        if sys.stderr.isatty():
-            print(f"\r{done} graphs, {failures} differ", end="", file=sys.stderr, flush=True)
+    try:
+        for seeds, texts, part in _chunks(seed, chosen.graphs, libraries, chosen.jobs):
+            record.add(part)
+            failures += len(texts)
+            done += seeds
+            for text in texts:
+                print(text, flush=True)
+            if sys.stderr.isatty():
+                print(f"\r{done} graphs, {failures} differ", end="", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(f"interrupted after {done} of {chosen.graphs} graphs")
     print(summary(record, done, failures))
     return 1 if failures else 0
 
@@ -78,13 +81,16 @@ def _chunks(
         for start, size in zip(starts, sizes, strict=True):
             yield size, *found(start, size, libraries)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    pool = ProcessPoolExecutor(jobs)
+    try:
         work = {
             pool.submit(found, start, size, libraries): size
             for start, size in zip(starts, sizes, strict=True)
         }
         for future in as_completed(work):
             yield work[future], *future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 if __name__ == "__main__":
