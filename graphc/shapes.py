@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .errors import GraphcError, listing, on_one_line, visible
+from .errors import GraphcError, on_one_line, visible
 from .names import checked
 
 Size = int | str
@@ -112,10 +112,10 @@ def resolve(size: Size, sizes: Mapping[str, int]) -> int:
 def concrete(shape: Iterable[Size], what: str) -> tuple[int, ...]:
     """A shape of numbers only."""
     shape = tuple(shape)
-    named = [size for size in shape if not isinstance(size, int)]
-    if named:
+    named = next((size for size in shape if not isinstance(size, int)), None)
+    if named is not None:
         raise GraphcError(
-            f"{what} needs known sizes, but {listing(str(size) for size in named)} is only a name; "
+            f"{what} needs known sizes, but {named} is only a name; "
             "declare the array with numbers"
         )
     return tuple(int(size) for size in shape)
