@@ -272,7 +272,8 @@ class Builder:
         if isinstance(first, ast.Subscript) and not self.is_element(first):
             return False
         parts = second.elts if isinstance(second, ast.Tuple) else [second]
-        return all(isinstance(exact(part, self.syntax, self.env), int) for part in parts)
+        numbers = [exact(part, self.syntax, self.env) for part in parts]
+        return all(isinstance(n, int) and abs(n) <= LARGEST_INDEX for n in numbers)
 
     def is_element(self, tree: ast.Subscript) -> bool:
         """Whether a subscript picks from a tensor; otherwise it is another spelling of a name."""

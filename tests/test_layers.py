@@ -35,6 +35,8 @@ CALLS = [
     ("diag", (S,), {}, np.diag(S)),
     ("inv", (S,), {}, np.linalg.inv(S)),
     ("det", (S,), {}, np.linalg.det(S)),
+    ("adjugate", (S,), {}, np.linalg.det(S) * np.linalg.inv(S)),
+    ("adjugate_change", (S, S), {}, (len(S) - 1) * np.linalg.det(S) * np.linalg.inv(S)),
     ("logdet", (S,), {}, np.linalg.slogdet(S)[1]),
     ("solve", (S, V), {}, np.linalg.solve(S, V)),
     ("sum", (X,), {"axis": (0, -1)}, X.sum(axis=(0, -1))),
@@ -363,3 +365,8 @@ def test_what_cannot_be_an_axis_is_a_term():
         **{"m1": 4, "m2": [half, 3], "m3": [1, 3], "m4": [1, 3], "s1": 5, "s2": [5, 8]},
         **{"s3": [5, 7], "s4": [2, 3], "s5": 3, "s6": [4, 7]},
     }
+
+
+def test_a_number_that_is_too_large_for_an_axis_is_a_number():
+    graph = gc.parse("input x\nL = max(x, 10**60)")
+    exactly(graph.values({"x": 1})["L"], 10**60)
