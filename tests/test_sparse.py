@@ -116,3 +116,21 @@ def test_padding_has_no_entries(formulas):
     found = graph.compile("L", wrt, want="hessian", sparse=True)(**at).toarray()
     assert np.allclose(found, graph.compile("L", wrt, want="hessian")(**at), rtol=1e-12)
     assert np.allclose(found, found.T, rtol=1e-12)
+
+
+def test_entries_are_as_many_as_places_not_paths():
+    g = gc.parse("input b[12]\ns = sum(b)\nh = sin(s)/(2 + b**2)\nv = var(h)\nL = sum(sin(h*v))")
+    at = {"b": np.linspace(-1, 1.2, 12)}
+    f = g.compile("L", "b", want="hessian", sparse=True)
+    assert np.allclose(f(**at).toarray(), g.hessian("L", "b", at), rtol=1e-12, atol=1e-14)
+    assert len(f.source) < 50_000  # 39 million characters when every path had an entry
+
+
+def test_sums_over_equal_and_unequal_numbers_of_entries():
+    g = gc.parse(
+        "input x[3]\ny = take(x, [0, 0, 1, 2, 2, 2])\nL = sum(y)*sum(y**2) + sum(x*sum(x))"
+    )
+    at = {"x": np.array([0.5, -1.0, 2.0])}
+    for want in ("jacobian", "hessian"):
+        dense = g.compile("L", "x", want=want)(**at).reshape(-1, 3)
+        assert np.allclose(g.compile("L", "x", want=want, sparse=True)(**at).toarray(), dense)

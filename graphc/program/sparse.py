@@ -152,7 +152,7 @@ class _Carrier:
             numbered = np.arange(1, size + 1).reshape(self._shape(row))
             places = np.ravel(gather(numbered, settings["axis"], settings["index"])) - 1
             kept = np.flatnonzero(places >= 0)  # what belongs to the padding goes nowhere
-            return self._joined(terms, kept, places[kept])
+            return self._summed(self._joined(terms, kept, places[kept]))
         if op in ("largest", "norm", "logsumexp", "det", "logdet"):
             return self._reduced(row, terms)
         if op in OPERATIONS:
@@ -202,7 +202,7 @@ class _Carrier:
         numbered = np.arange(math.prod(kept)).reshape(kept)
         source = np.arange(math.prod(inner))
         target = np.ravel(np.broadcast_to(numbered, inner))
-        return self._joined(terms, source, target, slope, source, inner)
+        return self._summed(self._joined(terms, source, target, slope, source, inner))
 
     def _contracted(self, row: int, slot: int, terms: Sequence[Term]) -> list[Term]:
         """Through a contraction: all index tuples of its letters."""
@@ -229,7 +229,8 @@ class _Carrier:
         for other, word in enumerate(words):
             if other != slot:
                 found = [self._scaled(term, operands[other], flat(word)) for term in found]
-        return [Term(t.positions[0], t.columns, t.coefficient) for t in found]
+        found = [Term(t.positions[0], t.columns, t.coefficient) for t in found]
+        return found if set(letters) <= set(out) else self._summed(found)
 
     def _scaled(self, term: Term, factor: int, places: Indices) -> Term:
         """A term of a contraction (positions with their index tuples) times another operand."""
@@ -286,6 +287,28 @@ class _Carrier:
 
     def _times(self, one: int | None, other: int) -> int:
         return other if one is None else self.rows.apply("mul", (one, other), {})
+
+    def _summed(self, terms: list[Term]) -> list[Term]:
+        """Terms of many entries on few places, after a sum, with one entry for each place.
+
+        Otherwise what is carried grows with the number of paths.
+        """
+        found = []
+        for term in terms:
+            keys = term.positions * self.width + term.columns
+            distinct, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+            if len(keys) >= 2 * len(distinct) > 0:
+                own = term.coefficient
+                if own is not None and self.graph.shape(own):
+                    settings = {"axis": -1, "index": tuple(place.tolist()), "size": len(distinct)}
+                    total = self.rows.apply("scatter", (own,), settings)
+                else:
+                    alike = (counts == counts[0]).all()
+                    number = int(counts[0]) if alike else counts.astype(float)
+                    total = self._times(own, self.rows.constant(number))
+                term = Term(*np.divmod(distinct, self.width), total)
+            found.append(term)
+        return found
 
     def _merged(self, terms: list[Term]) -> list[Term]:
         """Terms at the same places as one: their coefficients added."""
