@@ -952,3 +952,19 @@ def test_seeds_without_a_meaning_are_refused(want):
         gc.parse(PAIR).compile({"L": 2, "M": 3}, "w", want)
     with pytest.raises(gc.GraphcError, match="takes of= as names"):
         gc.parse(PAIR).jacobian({"L": 2}, "w", PAIR_AT)
+
+
+@pytest.mark.parametrize("style", ["fast", "readable"])
+@pytest.mark.parametrize(
+    "text, at",
+    [
+        ("input X[n,2] y[n]\nL = sum(X) + sum(y)", {"X": np.ones((3, 2)), "y": np.ones(4)}),
+        ("input X[3,2] y[3]\nL = sum(X) + sum(y)", {"X": np.ones((3, 2)), "y": np.ones(4)}),
+        ("input X[3]\nparam y\nL = sum(y*X)", {"X": np.ones(3), "y": np.ones(3)}),
+        ("input X[2] y[n,n]\nL = sum(X) + sum(y**2)", {"X": np.ones(2), "y": np.ones((3, 4))}),
+    ],
+)
+def test_what_is_not_read_has_its_shape_too(text: str, at: dict[str, Any], style: str):
+    graph = gc.parse(text)
+    with pytest.raises(gc.GraphcError, match="y has shape"):
+        graph.compile("L", "y", want="grad", style=style)(at)

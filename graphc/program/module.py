@@ -6,13 +6,13 @@ What stands inside the function is a style's: readable.py or fast.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import GraphcError
 from ..formula import graph_text
-from ..shapes import Size, shape_text
+from ..shapes import Shape, Size, shape_text
 from ..structure import Structure, ancestors
 from .array_text import ArrayText
 from .definitions import definitions
@@ -239,17 +239,33 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
         if not shape and one.has_points:
             lines.append(f"{name} = {np}.asarray({name}, dtype={np}.{text.dtype})")
             continue
-        wanted = ", ".join(
-            str(s) if isinstance(s, int) else naming.of(s) if s in known else "None" for s in shape
-        )
-        wanted = f"({wanted},)" if len(shape) == 1 else f"({wanted})"
-        array = text.own("checked", f'"{name}"', name, wanted)[0]
-        lines.append(f"{name} = {array}")
+        lines.append(f"{name} = {_checked(name, shape, known, text, naming)}")
+        fresh = [size for size in shape if isinstance(size, str) and size not in known]
         for axis, size in enumerate(shape):
             if isinstance(size, str) and size not in known:
                 known.add(size)
                 lines.append(f"{naming.of(size)} = {name}.shape[{axis}]")
+        if len(set(fresh)) < len(fresh):  # a size that one array tells twice
+            lines.append(f"{name} = {_checked(name, shape, known, text, naming)}")
+    for row in one.arguments:
+        name, shape = naming.of(graph.names[row]), graph.shape(row)
+        if row not in one.read and not one.has_points and graph.names[row] in one.asked.wrt:
+            # its value is not read, but its derivative has its shape
+            lines += [f"if {name} is not None:"]
+            lines += [f"    {name} = {_checked(name, shape, known, text, naming)}"]
     return lines
+
+
+def _checked(
+    name: str, shape: Shape, known: Collection[str], text: ArrayText, naming: Naming
+) -> str:
+    """The call that gives an argument as an array, its shape compared with what is known."""
+    sizes = [
+        str(size) if isinstance(size, int) else naming.of(size) if size in known else "None"
+        for size in shape
+    ]
+    wanted = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
+    return text.own("checked", f'"{name}"', name, wanted)[0]
 
 
 def summary(one: Task) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from graphc import arrays, differentiate, formula, operations
 from graphc.functions import FUNCTIONS
 from graphc.operations import OPERATIONS
-from graphc.program import buffers, program, rewrites, running, scheduling, sparse, wants
+from graphc.program import buffers, program, rewrites, running, sparse, wants
 from graphc.rows import Rows
 from graphc.structure import Structure
 
@@ -98,13 +98,8 @@ def a_buffer_is_given_back_too_early() -> None:
 
 
 @fault
-def threads_share_a_workspace() -> None:
-    _emitted(r"(\w+)\.pop\(([^()]*\([^()]*\)|\(\)), None\)", r"\1.get(\2)")
-
-
-@fault
 def results_are_not_copied() -> None:
-    _emitted(r"\.copy\(\)", "")
+    _emitted(r"(?<=[ (])\+(?=[a-zA-Z_(])", "")
 
 
 # Rules of derivatives.
@@ -288,12 +283,6 @@ def sparse_entries_change_places() -> None:
         return original(graph, rows, columns, coefficients, shape)
 
     _everywhere(original, compressed)
-
-
-@fault
-def checkpoints_keep_stale_values() -> None:
-    original = scheduling._Planner._again
-    scheduling._Planner._again = lambda self, rows, kept: original(self, rows, kept)[:-1]
 
 
 # Programs and text.
