@@ -429,6 +429,36 @@ def test_stairs_of_rounding_are_no_slopes():
     assert not gc.check_function(stairs, lambda x: 2 * x, 0.1).ok
 
 
+@pytest.mark.parametrize(
+    ("f", "grad", "x"),
+    [
+        (lambda x: np.log(sigmoid(x)), lambda x: 1 / (1 + np.exp(x)), 40.0),
+        (lambda x: np.log(sigmoid(x)), lambda x: 1 / (1 + np.exp(x)), 37.0),
+        (lambda x: np.log(1 + np.exp(-x)), lambda x: -1 / (1 + np.exp(x)), 40.0),
+        (lambda x: np.tanh(x) - 1, lambda x: 1 / np.cosh(x) ** 2, 30.0),
+        (lambda x: np.tanh(50 * x) - 1, lambda x: 50 / np.cosh(50 * x) ** 2, 0.45),
+        (lambda x: np.sum(np.tanh(x)), lambda x: 1 / np.cosh(x) ** 2, np.array([30.0, -40.0])),
+        (
+            lambda x: np.sum(np.tanh(50 * x)),
+            lambda x: 50 / np.cosh(50 * x) ** 2,
+            np.array([3.44971989, -2.52497346, 4.38157, -1.02479669]),
+        ),
+    ],
+)
+def test_what_a_flat_place_hides_is_noise_and_not_wrong(f, grad, x):
+    assert {row.verdict for row in gc.check_function(f, grad, x).rows} == {"float-noise"}
+    assert verdict(f, lambda x: grad(x) + 1e-3, x) == "wrong"
+
+
+def test_a_flat_function_has_no_slope_that_would_show():
+    assert verdict(lambda x: 0 * x, lambda x: 1.0, 2.0) == "wrong"
+    assert verdict(lambda x: 0 * x, lambda x: 1e-12, 2.0) == "wrong"
+    assert verdict(lambda x: 0 * x, lambda x: 1e-17, 2.0) == "float-noise"
+    assert verdict(lambda x: 0 * x, lambda x: 0.0, 2.0) == "correct"
+    assert verdict(lambda x: np.maximum(x - 1, 0), lambda x: 1e-17, 0.95) == "float-noise"
+    assert verdict(lambda x: 1e-30 * x, lambda x: 2e-30, 2.0) == "wrong"
+
+
 def test_complex_values_and_claims_are_refused():
     x = np.array([1.0, 2.0])
     with pytest.raises(gc.GraphcError, match="the gradient by 'x' is complex"):

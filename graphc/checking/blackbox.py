@@ -35,6 +35,7 @@ from .verdicts import (
 )
 
 WIDEST, SCALES = 0.1, 16  # of the argument's size, and how many steps shrink from there
+FAR = 2  # so many of the widest steps may leave a flat place; a kink in reach is nearer than these
 MOST_SCALES = 24  # further steps for an argument far below 1
 SMALLEST = float(np.finfo(float).tiny)  # the least size of an argument, for steps that are not 0
 QUIET = 1e-320  # the least noise: values below it are rounded to a few bits, or to 0
@@ -94,6 +95,11 @@ def settle(
         found = extrapolated(ahead, behind, widths, noise)
         measured = np.nan if found is None else found.value
         return Finding(measured, NOT_FINITE, f"the derivative is {claim} at this point")
+    flat = _flat(ahead - base, behind - base, widths)
+    hidden = slack.epsilon * max(abs(base), 1.0)  # rounding inside f: 0 may be log(1 + exp(-40))
+    if 0 < abs(claim) * flat < hidden:
+        told = f"differences are good to {hidden / flat:.1e} only: cannot tell"
+        return Finding(0.0, NOISE, told)
     if not size.any():
         steps = scale * np.array([-4.0, -1.0, 1.0, 4.0])
         moved = values(steps) - base
@@ -222,6 +228,13 @@ def _quantum(ahead: Any, behind: Any) -> float:
             return 0.0
         found.append(float(changes[moved[-1]]))
     return min(found)
+
+
+def _flat(ahead: Any, behind: Any, widths: Any) -> float:
+    """The widest step up to which nothing changes; 0 if that is far below the widest of all."""
+    moved = np.flatnonzero((ahead != 0) | (behind != 0))  # the widest steps come first
+    first = int(moved[-1]) + 1 if len(moved) else 0
+    return float(widths[first]) if first <= FAR and first < len(widths) else 0.0
 
 
 def _vanished(gap: Any, widths: Any) -> float:
