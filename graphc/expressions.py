@@ -271,6 +271,8 @@ class Builder:
         first, second = tree.args
         if isinstance(first, ast.Subscript) and not self.is_element(first):
             return False
+        if any(isinstance(getattr(part, "value", None), float) for part in ast.walk(second)):
+            return False  # 1.0 is no whole number as written
         parts = second.elts if isinstance(second, ast.Tuple) else [second]
         numbers = [exact(part, self.syntax, self.env) for part in parts]
         return all(isinstance(n, int) and abs(n) <= LARGEST_INDEX for n in numbers)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import GraphcError, visible
+from .errors import GraphcError, on_one_line, visible
 from .formula import expression_text
 from .functions import COMPOSED, log, maximum, minimum
 from .given import array_from_user
@@ -51,15 +51,8 @@ def layer(
 
         @functools.wraps(function)
         def call(*args: Any, **settings: Any) -> Any:
-            x, *others = args or (None,)
-            if second and len(others) == 1 and _is_axis(x, others[0]):
-                axis = others[0]
-                if second == "unclear":
-                    raise GraphcError(
-                        f"{name}(x, {axis}) of an array is not clear: write {name}imum(x, {axis}) "
-                        f"element by element, or {name}(x, axis={axis})"
-                    )
-                args, settings = (x,), {"axis": axis, **settings}
+            if second and len(args) > 1:
+                args, settings = _axis_by_position(name, second, args, settings)
             try:
                 bound = signature.bind(*args, **settings)
             except TypeError as error:
@@ -88,12 +81,56 @@ def layer(
     return declare
 
 
-def _is_axis(x: Any, given: Any) -> bool:
-    """Whether what is given after x names axes of it: tuples always do, numbers if x has axes."""
-    if isinstance(given, tuple):
-        return all(isinstance(part, (int, np.integer)) for part in given)
+def _axis_by_position(
+    name: str, second: str, args: tuple[Any, ...], settings: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with an axis after the first as a setting; other numbers are no terms of it."""
+    x, *others = args
     is_array = isinstance(x, (list, tuple)) or bool(getattr(x, "shape", ()))
+    given = others[0]
+    if len(others) == 1 and (given is None or _is_axis(given, is_array)):
+        if "axis" in settings:
+            raise GraphcError(f"{name}: the axis is given twice, {given} and by name; keep one")
+        if second == "unclear" and given is not None:
+            raise GraphcError(
+                f"{name}(x, {given}) of an array is not clear: write {name}imum(x, {given}) "
+                f"element by element, or {name}(x, axis={given})"
+            )
+        return (x,), {"axis": given, **settings}
+    found = next((other for other in others if _is_number(other)), None) if is_array else None
+    if found is not None:
+        text = _name(found) if isinstance(found, Value) else on_one_line(found)
+        by_element = f"{name}imum(x, {text})" if second == "unclear" else f"x + {text}"
+        raise GraphcError(
+            f"{name}: the number {text} after an array is no term, and an axis is one whole number "
+            f"or tuple alone: write an axis by name, such as {name}(x, axis=0), or a formula of "
+            f"the elements, such as {by_element}"
+        )
+    return args, settings
+
+
+def _is_axis(given: Any, is_array: bool) -> bool:
+    """Whether what is given after a value names axes of it: numbers do if it is an array."""
+    if isinstance(given, tuple):
+        return all(_is_axis(part, True) for part in given)
     return is_array and isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+
+
+def _is_number(given: Any) -> bool:
+    """Whether this is a number, or a tuple of them, and not a value with a shape or a name."""
+    if isinstance(given, tuple):
+        return all(map(_is_number, given))
+    if not isinstance(given, Value):
+        return given is not None and not isinstance(given, list) and not np.shape(given)
+    graph, rows, seen = given.graph, [given.row], set[int]()
+    while rows:
+        row = rows.pop()
+        leaf = not graph.operands[row] and graph.ops[row] not in ("const", "size", "pi")
+        if leaf or row in graph.names or graph.shape(row):
+            return False
+        rows += set(graph.operands[row]) - seen
+        seen.update(graph.operands[row])
+    return True
 
 
 def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[str, Any]) -> Value:

@@ -47,7 +47,7 @@ CALLS = [
     ("var", (1.0, 2.0, 3.0), {}, 2 / 3),
     ("prod", (X,), {"axis": 2}, X.prod(axis=2)),
     ("max", (X,), {"axis": 0}, X.max(axis=0)),
-    ("max", (A, 0.0), {}, np.maximum(A, 0)),
+    ("max", (A, np.zeros(4)), {}, np.maximum(A, 0)),
     ("min", (X,), {}, X.min()),
     ("norm", (A,), {"axis": 1}, np.linalg.norm(A, axis=1)),
     ("norm", (3.0, 4.0), {}, 5.0),
@@ -161,7 +161,7 @@ def test_large_numbers_on_arrays():
         (lambda: gc.concat([]), r"concat takes a list of values, such as concat\(\[a, b\]\)"),
         (lambda: gc.stack(A), "stack takes a list"),
         (lambda: gc.softmax(), "softmax: missing a required argument: 'x'"),
-        (lambda: gc.softmax(A, 1, 0), "softmax: too many positional arguments"),
+        (lambda: gc.softmax(A, 1, 0), "softmax: the number 1 after an array is no term"),
         (lambda: gc.softmax(A, axes=1), "softmax: got an unexpected keyword argument 'axes'"),
         (lambda: gc.softmax(A, axis=0.5), "axis=0.5 is not a whole number"),
         (lambda: gc.einsum("ij,jk", A, B), "letters with an arrow"),
@@ -344,27 +344,53 @@ def test_the_largest_of_an_array_and_a_whole_number_is_asked_back(name, number):
         getattr(gc, name)(MATRIX, number)
 
 
-def test_what_cannot_be_an_axis_is_a_term():
+def test_values_and_numbers_after_a_scalar_are_terms():
     text = """
     input X[2] a h1[2] h2[2]
+    c = 1
     m1 = max(a, 1)
-    m2 = max(X, 0.5)
+    m2 = max(X, c)
     m3 = max(1, X)
-    m4 = max(X, 0, 1)
-    s1 = sum(a, 1)
-    s2 = sum(X, 1, a)
-    s3 = sum(h[1..2], 1)
-    s4 = sum(h[1..1], 1)
-    s5 = mean(a, 2)
-    s6 = sum(X, a)
+    s1 = sum(a, 1, 1.0)
+    s2 = sum(X, c, 2*a)
+    s3 = sum(h[1..2], c)
+    s4 = mean(a, 2)
+    s5 = sum(X, a)
     """
     values = gc.parse(text).values({"X": [0, 3], "a": 4, "h1": [1, 2], "h2": [3, 4]})
     found = {name: np.asarray(values[name]).tolist() for name in values if name[0] in "ms"}
-    half = Fraction(1, 2)
     assert found == {
-        **{"m1": 4, "m2": [half, 3], "m3": [1, 3], "m4": [1, 3], "s1": 5, "s2": [5, 8]},
-        **{"s3": [5, 7], "s4": [2, 3], "s5": 3, "s6": [4, 7]},
+        **{"m1": 4, "m2": [1, 3], "m3": [1, 3], "s1": 6, "s2": [9, 12], "s3": [5, 7]},
+        **{"s4": 3, "s5": [4, 7]},
     }
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, "max", "min"])
+def test_a_number_after_an_array_that_is_no_axis_is_refused(name):
+    function = getattr(gc, name)
+
+    def with_numbers(given):
+        return lambda X: function(X, *given)
+
+    advice = rf"after an array is no term.* {name}\(x, axis=0\), or .*(x \+|imum\(x,) "
+    for numbers in ("1.0", "0.5", "2.0 - 1", "1, 0", "a, 1", "1, a", "n", "n - 1", "pi", "10**60"):
+        with pytest.raises(gc.GraphcError, match=advice):
+            gc.parse(f"input X[n,3] a\ny = {name}(X, {numbers})")
+    with pytest.raises(gc.GraphcError, match=advice):
+        gc.parse(f"input h1[2]\ny = {name}(h[1..1], 0)")
+    for given in ((1.0,), (0.5,), (1, 0), (True,), (np.float64(1),), (Fraction(1),), ((0, 1.0),)):
+        with pytest.raises(gc.GraphcError, match=advice):
+            function(MATRIX, *given)
+        with pytest.raises(gc.GraphcError, match=advice):
+            gc.graph(with_numbers(given), shapes={"X": (2, 3)})
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS[:6], "max", "min"])
+def test_no_axis_by_position_and_an_axis_given_twice(name):
+    function = getattr(gc, name)
+    assert np.array_equal(function(MATRIX, None), function(MATRIX))
+    with pytest.raises(gc.GraphcError, match="the axis is given twice"):
+        function(MATRIX, 0, axis=1)
 
 
 def test_a_number_that_is_too_large_for_an_axis_is_a_number():
