@@ -97,14 +97,14 @@ def _axis_by_position(
                 f"element by element, or {name}(x, axis={given})"
             )
         return (x,), {"axis": given, **settings}
-    found = next((other for other in others if _is_number(other)), None) if is_array else None
+    alone = is_array and second != "unclear"  # the largest of several is element by element
+    found = next((other for other in others if _is_number(other)), None) if alone else None
     if found is not None:
         text = _name(found) if isinstance(found, Value) else on_one_line(found)
-        by_element = f"{name}imum(x, {text})" if second == "unclear" else f"x + {text}"
         raise GraphcError(
             f"{name}: the number {text} after an array is no term, and an axis is one whole number "
             f"or tuple alone: write an axis by name, such as {name}(x, axis=0), or a formula of "
-            f"the elements, such as {by_element}"
+            f"the elements, such as x + {text}"
         )
     return args, settings
 

@@ -115,8 +115,7 @@ def concrete(shape: Iterable[Size], what: str) -> tuple[int, ...]:
     named = next((size for size in shape if not isinstance(size, int)), None)
     if named is not None:
         raise GraphcError(
-            f"{what} needs known sizes, but {named} is only a name; "
-            "declare the array with numbers"
+            f"{what} needs known sizes, but {named} is only a name; declare the array with numbers"
         )
     return tuple(int(size) for size in shape)
 

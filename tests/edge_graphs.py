@@ -44,7 +44,7 @@ PIECEWISE = {
     "max(x + 5, {h})": "x + 5",
     "max({h}, x + 5)": "x + 5",
     "min(x - 5, -{h})": "x - 5",
-    "maximum(x + 5, {h}, 2)": "x + 5",
+    "max(x + 5, {h}, 2)": "x + 5",
     "clip({h}, 2, 3)": "2 + 0*x",
     "hardtanh({h} - 3)": "0*x - 1",
     "heaviside({h} - 2)*x": "0*x",

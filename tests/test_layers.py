@@ -47,7 +47,7 @@ CALLS = [
     ("var", (1.0, 2.0, 3.0), {}, 2 / 3),
     ("prod", (X,), {"axis": 2}, X.prod(axis=2)),
     ("max", (X,), {"axis": 0}, X.max(axis=0)),
-    ("max", (A, np.zeros(4)), {}, np.maximum(A, 0)),
+    ("max", (A, 0.0), {}, np.maximum(A, 0)),
     ("min", (X,), {}, X.min()),
     ("norm", (A,), {"axis": 1}, np.linalg.norm(A, axis=1)),
     ("norm", (3.0, 4.0), {}, 5.0),
@@ -349,7 +349,7 @@ def test_values_and_numbers_after_a_scalar_are_terms():
     input X[2] a h1[2] h2[2]
     c = 1
     m1 = max(a, 1)
-    m2 = max(X, c)
+    m2 = max(X, 0.5)
     m3 = max(1, X)
     s1 = sum(a, 1, 1.0)
     s2 = sum(X, c, 2*a)
@@ -360,19 +360,19 @@ def test_values_and_numbers_after_a_scalar_are_terms():
     values = gc.parse(text).values({"X": [0, 3], "a": 4, "h1": [1, 2], "h2": [3, 4]})
     found = {name: np.asarray(values[name]).tolist() for name in values if name[0] in "ms"}
     assert found == {
-        **{"m1": 4, "m2": [1, 3], "m3": [1, 3], "s1": 6, "s2": [9, 12], "s3": [5, 7]},
+        **{"m1": 4, "m2": [Fraction(1, 2), 3], "m3": [1, 3], "s1": 6, "s2": [9, 12], "s3": [5, 7]},
         **{"s4": 3, "s5": [4, 7]},
     }
 
 
-@pytest.mark.parametrize("name", [*REDUCTIONS, "max", "min"])
+@pytest.mark.parametrize("name", REDUCTIONS)
 def test_a_number_after_an_array_that_is_no_axis_is_refused(name):
     function = getattr(gc, name)
 
     def with_numbers(given):
         return lambda X: function(X, *given)
 
-    advice = rf"after an array is no term.* {name}\(x, axis=0\), or .*(x \+|imum\(x,) "
+    advice = rf"after an array is no term.* {name}\(x, axis=0\), or .*x \+ "
     for numbers in ("1.0", "0.5", "2.0 - 1", "1, 0", "a, 1", "1, a", "n", "n - 1", "pi", "10**60"):
         with pytest.raises(gc.GraphcError, match=advice):
             gc.parse(f"input X[n,3] a\ny = {name}(X, {numbers})")

@@ -91,7 +91,7 @@ x[3]                 | x*onehot(1, 3) + zeros(3) + ones((3,)) + eye(3)[0]
 x[n]                 | x*zeros(n) + ones(n) + sum(eye(2))
 x y                  | max(x, y) + min(x, y, 1) + sum(x, y) + mean(x, y) + prod(x, y)
 x y z                | max(x, y, z) + norm(x, y) + var(x, y) + logsumexp(x, y)
-x[3] y[3]            | maximum(x, y, 0.5) - maximum(x, y, kink="share")
+x[3] y[3]            | max(x, y, 0.5) - maximum(x, y, kink="share")
 x[3] y[3]            | where(x > y, x*y, where(x <= 0, exp(x), y - 1))
 x[3]                 | relu(x) + relu(x, kink=1/2) + abs(x, kink="left") + clip(x, -1, 1)
 x[3]                 | x**2 + x**(-1) + (x**2)**(1/3) + 2**x + (x**2)**x
