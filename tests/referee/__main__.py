@@ -62,8 +62,8 @@ def _search(name: str, graphs: int, seed: int) -> int:
     from .faults import plant
 
     plant(name)
-    libraries = oracles.installed()[-1:]
     for place in range(graphs):
+        libraries = () if place % 3 else oracles.installed()[-1:]  # most of the time is theirs
         found = judged(model_of(seed + place), libraries, seed + place)
         if found:
             print(f"{name}: found in graph {place + 1}, seed {seed + place}: {found[0]}")
