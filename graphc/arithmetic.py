@@ -127,7 +127,7 @@ class Numbers:
             return self._tensor(op, args, settings)
         if op == "where":
             return self._where(*args)
-        if op == "product_or_0" and is_exact_zero(args[0]):
+        if op == "product_or_0" and np.ndarray not in kinds and args[0] == 0:
             return args[0]  # whatever the other is
         if Undefined in kinds and np.ndarray not in kinds:
             return next(arg for arg in args if type(arg) is Undefined)

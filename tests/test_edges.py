@@ -346,3 +346,10 @@ def test_coefficients_that_cancel_as_numbers_pass_nothing():
     graph = gc.parse("input x\nh = log(x)\nL = h - h")
     compiled = graph.compile("L", want="grad")
     assert graph.reverse("L", {"x": 0.0})["x"] == compiled(0.0)["x"] == 0
+
+
+@pytest.mark.parametrize("x", [1.0, 2.5])
+def test_a_power_of_the_number_0_has_slope_0_in_every_engine(x: float):
+    graph = gc.parse("input x\nL = 0**x")
+    assert graph.reverse("L", {"x": x})["x"] == graph.compile("L", want="grad")(x)["x"] == 0
+    assert graph.differentiate("L").values({"x": x})["x_bar"] == 0
