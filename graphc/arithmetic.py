@@ -128,7 +128,7 @@ class Numbers:
         if op == "where":
             return self._where(*args)
         if op == "product_or_0" and np.ndarray not in kinds and args[0] == 0:
-            return args[0]  # whatever the other is
+            return args[0] if is_exact(args[0]) else 0.0  # whatever the other is, and never -0.0
         if Undefined in kinds and np.ndarray not in kinds:
             return next(arg for arg in args if type(arg) is Undefined)
         if op in ("taken", "untaken"):
