@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from mkdocs.structure.files import File
 
-from graphc.show.mathml import mathml
+from graphc.write.mathml import mathml
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -10,8 +10,8 @@ import re
 
 import graphc as gc
 from graphc.cli import main
-from graphc.functions import FUNCTIONS
 from graphc.graphs import Node
+from graphc.table.functions import FUNCTIONS
 
 HEAD = """# API
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from graphc.formula import expression_text
-from graphc.functions import FUNCTIONS, Function
+from graphc.algebra.rows import Rows
+from graphc.algebra.rules import rule
 from graphc.graphs import Graph
-from graphc.rows import Rows
-from graphc.rules import rule
+from graphc.table.functions import FUNCTIONS, Function
+from graphc.write.formula import expression_text
 
 HEAD = """# The function table
 

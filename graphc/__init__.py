@@ -15,22 +15,22 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "NotFiniteWarning": ("errors", "NotFiniteWarning"),
     "parse": ("graphs", "parse"),
     "load": ("graphs", "load"),
-    "from_sympy": ("interchange", "from_sympy"),
-    "from_edges": ("interchange", "from_edges"),
-    "from_networkx": ("interchange", "from_networkx"),
-    "graph": ("tracing", "graph"),
-    "name": ("tracing", "name"),
-    "const": ("tracing", "const"),
-    "declare": ("functions", "declare"),
+    "from_sympy": ("graphs", "from_sympy"),
+    "from_edges": ("graphs", "from_edges"),
+    "from_networkx": ("graphs", "from_networkx"),
+    "graph": ("graphs", "graph"),
+    "name": ("read.tracing", "name"),
+    "const": ("read.tracing", "const"),
+    "declare": ("algebra.declare", "declare"),
     "descend": ("training.descend", "descend"),
     "flat": ("training.flat", "flat"),
     "check": ("checking.checks", "check"),
     "check_function": ("checking.functions", "check_function"),
     "testing": ("testing", ""),
-    "sum": ("layers", "sum_"),
-    "max": ("layers", "max_"),
-    "min": ("layers", "min_"),
-    "abs": ("functions", "abs_"),
+    "sum": ("layers.compositions", "sum_"),
+    "max": ("layers.compositions", "max_"),
+    "min": ("layers.compositions", "min_"),
+    "abs": ("table.functions", "abs_"),
 }
 _FUNCTIONS = (
     *("exp", "log", "log1p", "expm1", "sqrt", "square", "sign", "heaviside", "sin", "cos", "tan"),
@@ -59,8 +59,8 @@ _COMPOSED = (
     *("ones", "conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
     *("matmul", "eye", "full", "broadcast_to"),
 )
-_PUBLIC.update({name: ("layers", name) for name in _COMPOSED})
-_PUBLIC.update({name: ("functions", name) for name in _FUNCTIONS})
+_PUBLIC.update({name: ("layers.compositions", name) for name in _COMPOSED})
+_PUBLIC.update({name: ("table.functions", name) for name in _FUNCTIONS})
 
 __all__ = sorted([*_PUBLIC, "__version__"])  # names are resolved by __getattr__
 
@@ -71,6 +71,8 @@ def __getattr__(name: str) -> Any:
 
         raise AttributeError(f"graphc has no name {name!r}{nearest(name, _PUBLIC)}")
     module, there = _PUBLIC[name]
+    if module != "errors":
+        import_module(".graphs", __name__)  # it loads every room that a value may ask
     loaded = import_module(f".{module}", __name__)
     value = getattr(loaded, there) if there else loaded
     globals()[name] = value
@@ -83,20 +85,20 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from . import testing as testing
+    from .algebra.declare import declare as declare
     from .checking.checks import check as check
     from .checking.functions import check_function as check_function
     from .errors import GraphcError as GraphcError
     from .errors import KinkWarning as KinkWarning
     from .errors import NotFiniteWarning as NotFiniteWarning
-    from .functions import declare as declare
     from .graphs import Graph as Graph
+    from .graphs import from_edges as from_edges
+    from .graphs import from_networkx as from_networkx
+    from .graphs import from_sympy as from_sympy
+    from .graphs import graph as graph
     from .graphs import load as load
     from .graphs import parse as parse
-    from .interchange import from_edges as from_edges
-    from .interchange import from_networkx as from_networkx
-    from .interchange import from_sympy as from_sympy
-    from .tracing import const as const
-    from .tracing import graph as graph
-    from .tracing import name as name
+    from .read.tracing import const as const
+    from .read.tracing import name as name
     from .training.descend import descend as descend
     from .training.flat import flat as flat

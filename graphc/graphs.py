@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from . import derive, differentiate, evaluation, request
+from .algebra import arithmetic
+from .derive import differentiate, evaluation, request
+from .derive import modes as derive
 from .errors import GraphcError, one_of, visible
-from .expressions import constant, declare_node, declare_partial, expression
 from .files import file_at
-from .formula import Expression, formula_text, graph_text
-from .language import read
+from .layers import numpy_functions
 from .names import spelling
-from .shapes import checked_shape, shape_text
-from .structure import Structure
-from .value import Value
+from .read.declaring import Declaring
+from .read.interchange import read_edges, read_networkx, read_sympy, to_networkx
+from .read.language import read
+from .read.tracing import title, traced
+from .shapes import shape_text
+from .structure.structure import Structure
+from .table.late import LATE
+from .write.formula import Expression, formula_text, graph_text
 
 if TYPE_CHECKING:
     from .show.grade import Grade
     from .show.solution import Solution
 
+LATE.update(
+    {
+        "numpy ufunc": numpy_functions.called_ufunc,
+        "numpy function": numpy_functions.called,
+        "numpy method": numpy_functions.method,
+        "function on numbers": arithmetic.on_numbers,
+        "layer on numbers": evaluation.on_numbers,
+    }
+)
 At = Mapping[str, Any] | None
 LARGEST_FILE = 64 << 20
 LONGEST_NAME = 60  # characters of a graph's name where it is shown
@@ -70,7 +84,7 @@ class Node:
     @property
     def value(self) -> Any:
         """The value given at the declaration, or None."""
-        from .exact import present
+        from .algebra.exact import present
 
         return present(self.graph.given[self.row]) if self.row in self.graph.given else None
 
@@ -84,7 +98,7 @@ class Node:
     @property
     def expr(self) -> Any:
         """The formula as a SymPy expression in the names it mentions."""
-        from .symbols import Symbols, plain, symbol
+        from .algebra.symbols import Symbols, plain, symbol
 
         graph = self.graph
         if graph.has_tensors:
@@ -100,7 +114,7 @@ class Node:
         return f"<{self.kind} {self.name}{'' if self.text == self.name else ' = ' + self.text}>"
 
 
-class Graph(Structure):
+class Graph(Declaring):
     """A computation graph: nodes with names, formulas and edges."""
 
     def __call__(self, *arguments: Any, **settings: Any) -> NoReturn:
@@ -109,77 +123,6 @@ class Graph(Structure):
             "makes a function of numbers; to use its formulas in another graph, write them as a "
             "plain Python function that both traced functions call"
         )
-
-    # Declaring.
-
-    def input(self, name: str, shape: tuple[Any, ...] = (), value: Any = None) -> Value:
-        """A new input."""
-        return self._leaf("input", name, shape, value)
-
-    def param(self, name: str, shape: tuple[Any, ...] = (), value: Any = None) -> Value:
-        """A new parameter."""
-        return self._leaf("param", name, shape, value)
-
-    def inputs(self, names: str | Sequence[str]) -> tuple[Value, ...]:
-        """New inputs, their names in a list or separated by spaces."""
-        return tuple(map(self.input, _split(names)))
-
-    def params(self, names: str | Sequence[str]) -> tuple[Value, ...]:
-        """New parameters, their names in a list or separated by spaces."""
-        return tuple(map(self.param, _split(names)))
-
-    def _leaf(self, kind: str, name: str, shape: tuple[Any, ...], value: Any) -> Value:
-        shape = checked_shape(shape)
-        given: Any = None if value is None else request.given(value, shape, name)
-        if isinstance(value, (list, tuple)):
-            shape = shape or given.shape  # a list says its own shape; an array may be points
-        row = self.leaf(kind, name, shape)
-        if given is not None:
-            self.given[row] = given
-        return Value(self, row)
-
-    def node(self, name: str, formula: Any, partials: Mapping[str, Any] | None = None) -> Value:
-        """A new node from a value, a formula as text, or a number; `partials` are your own."""
-        if isinstance(formula, str):
-            row = declare_node(self, name, formula)
-        else:
-            row = self.lift(formula)
-            if self.is_condition(row):
-                raise GraphcError(
-                    f"node {name!r}: a comparison is a condition, not a number; use where(...)"
-                )
-            if row in self.names:
-                row = self.operation("identity", (row,), {})
-            self.bind(name, row)
-        if partials is not None and not isinstance(partials, Mapping):
-            raise GraphcError(
-                f"partials= is a dict of nodes and derivatives, not {type(partials).__name__}"
-            )
-        for source, partial in (partials or {}).items():
-            what = f"d {name} / d {source}"
-            own = (
-                expression(self, partial, what) if isinstance(partial, str) else self.lift(partial)
-            )
-            declare_partial(self, row, self.row(source), own)
-        return Value(self, row)
-
-    def extend(self, text: str) -> Graph:
-        """This graph, with what a text declares appended; lines before a mistake are kept."""
-        read(self, text)
-        return self
-
-    def const(self, value: Any, name: str) -> Value:
-        """A new constant node; a string such as '1/3' or 'pi/3' is exact."""
-        number = constant(value, f"const {name!r}") if isinstance(value, str) else value
-        number = getattr(number, "expression", number)
-        return Value(self, self.bind(name, self.constant(number)))
-
-    def output(self, *nodes: Any) -> None:
-        """Marks nodes as outputs."""
-        for node in nodes:
-            row = self.row(node)
-            if row not in self.declared_outputs:
-                self.declared_outputs.append(row)
 
     # Reading.
 
@@ -232,8 +175,6 @@ class Graph(Structure):
 
     def to_networkx(self) -> Any:
         """A networkx MultiDiGraph with formulas on nodes; from_networkx reads it back."""
-        from .interchange import to_networkx
-
         return to_networkx(self)
 
     # Deriving.
@@ -374,17 +315,6 @@ class Graph(Structure):
         return emit(self, of, wrt, want, **options)
 
 
-def _split(names: Any) -> list[str]:
-    """The names in a string, or in a list."""
-    if isinstance(names, (list, tuple)):
-        return list(names)
-    if not isinstance(names, str):
-        raise GraphcError(
-            f"names are a string such as 'x1 x2' or a list of strings, not {type(names).__name__}"
-        )
-    return names.replace(",", " ").split()
-
-
 def parse(text: str, name: str = "graph") -> Graph:
     """The graph that a text declares."""
     graph = Graph(name)
@@ -410,3 +340,38 @@ def load(path: str | PathLike[str]) -> Graph:
         return parse(text, file.stem)
     except GraphcError as error:
         raise GraphcError(f"{file.name}, {error}") from None
+
+
+def from_sympy(
+    expressions: Any, inputs: str | Iterable[Any] | None = None, name: str = "graph"
+) -> Graph:
+    """A graph with one node per operation of {name: expression}; other symbols are params."""
+    return read_sympy(Graph(name), expressions, inputs)
+
+
+def from_edges(edges: Any, name: str = "edges") -> Graph:
+    """A graph of local derivatives alone: {(source, target): z}, or a list of the three."""
+    return read_edges(Graph(name), edges)
+
+
+def from_networkx(other: Any) -> Graph:
+    """The graph of a networkx digraph: formulas on nodes, or local derivatives on edges."""
+    return read_networkx(Graph(str(getattr(other, "name", "") or "graph")), other)
+
+
+@overload
+def graph(function: Callable[..., Any], *, shapes: Mapping[str, Any] | None = None) -> Graph: ...
+@overload
+def graph(
+    function: None = None, *, shapes: Mapping[str, Any] | None = None
+) -> Callable[[Callable[..., Any]], Graph]: ...
+def graph(
+    function: Callable[..., Any] | None = None, *, shapes: Mapping[str, Any] | None = None
+) -> Graph | Callable[[Callable[..., Any]], Graph]:
+    """The graph of a function: its positional arguments are inputs, keyword-only ones params.
+
+    Usable as `@graph` and as `@graph(shapes={"x": (3,)})`; a default value is a given value.
+    """
+    if function is None:
+        return lambda function: traced(Graph(title(function)), function, shapes or {})
+    return traced(Graph(title(function)), function, shapes or {})

@@ -7,7 +7,7 @@ from typing import Any
 from .checking.checks import check
 from .checking.functions import check_function
 from .checking.report import Report
-from .structure import Structure
+from .structure.structure import Structure
 
 
 def assert_grad(function: Any, grad: Any = None, at: Any = None, **options: Any) -> Report:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import graphc as gc
-from graphc.functions import FUNCTIONS
+from graphc.table.functions import FUNCTIONS
 
 settings.register_profile(
     "graphc",

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from example_models import GRAPHS, models
 from identities import IDENTITIES
-from test_functions import Probe, inside
-from test_models import GRAPHS, models
+from probes import Probe, inside
 
 import graphc as gc
 from graphc.program.wants import WANTS

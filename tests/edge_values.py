@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from cupy_stand_in import COMPILER, standing_in
 from edge_graphs import NODE
-from test_functions import PROBES, Probe
+from probes import PROBES, Probe
 
 import graphc as gc
 from graphc.explore.script import program_text

@@ -10,7 +10,7 @@ import pytest
 from sympy import Rational
 
 import graphc as gc
-from graphc.show import demo
+from graphc.commands import tour as demo
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 GRAPHS = sorted(EXAMPLES.glob("*.gc"))

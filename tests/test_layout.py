@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphc
-from graphc.paths import topological
+from graphc.structure.paths import topological
 
 PACKAGE = Path(graphc.__file__).parent
 
@@ -21,26 +21,27 @@ def module_name(file: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def imports(file: Path) -> set[str]:
-    """The modules of ours that a file imports when it is loaded."""
+def imports(file: Path, lazy: bool) -> set[str]:
+    """The modules of ours that a file imports, when it is loaded or (`lazy`) ever."""
     inside = module_name(file).split(".")
     package = inside if file.name == "__init__.py" else inside[:-1]
+    package = [part for part in package if part]
     found: set[str] = set()
     stack: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
     while stack:
         tree = stack.pop()
-        if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and not lazy:
             continue  # loaded later, if at all
         if isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.dump(tree.test):
             stack.extend(tree.orelse)
             continue
+        target: list[str] | None = None
         if isinstance(tree, ast.ImportFrom) and tree.level:
-            base = [p for p in package if p][: len([p for p in package if p]) - tree.level + 1]
+            base = package[: len(package) - tree.level + 1]
             target = [*base, *(tree.module.split(".") if tree.module else [])]
-            found |= {".".join([*target, alias.name]) for alias in tree.names}
-            found.add(".".join(target))
         elif isinstance(tree, ast.ImportFrom) and (tree.module or "").startswith("graphc"):
-            target = tree.module.split(".")[1:]
+            target = str(tree.module).split(".")[1:]
+        if target is not None:
             found |= {".".join([*target, alias.name]) for alias in tree.names}
             found.add(".".join(target))
         stack.extend(ast.iter_child_nodes(tree))
@@ -52,7 +53,7 @@ def test_imports_go_one_way():
     edges = [
         (target, name)
         for name, file in files.items()
-        for target in sorted(imports(file))
+        for target in sorted(imports(file, lazy=False))
         if target in files and target not in ("", name)
     ]
     assert len(edges) > len(files)  # they were found
@@ -60,18 +61,32 @@ def test_imports_go_one_way():
     assert not cycle, " -> ".join(cycle)
 
 
-def test_imports_follow_the_order_of_the_design_page():
+def test_rooms_come_in_the_order_of_the_design_page():
+    """What a room imports, now or later, stands before it on the page, or in the room itself."""
     page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
-    listed = page.split("keeps it so):")[1].replace("`", "").replace("·", "").split()
-    rooms = {file: module_name(file).split(".")[0] for file in PACKAGE.rglob("*.py")}
-    assert sorted(listed) == sorted(set(rooms.values()) - {""})
-    for file, room in rooms.items():
-        later = listed[listed.index(room) + 1 :] if room else []
-        assert not set(later) & {target.split(".")[0] for target in imports(file)}, room
+    drawn = page.split("## Rooms")[1].split("```")[1]
+    rooms = [line.split("  ")[0].strip().split() for line in drawn.splitlines() if line.strip()]
+    order = {name.rstrip("/"): place for place, room in enumerate(rooms) for name in room}
+    files = {file: module_name(file) for file in PACKAGE.rglob("*.py")}
+    assert set(order) == {name.split(".")[0] for name in files.values()} - {""}
+    upwards = [
+        f"{name} -> {target}"
+        for file, name in files.items()
+        if name
+        for target in sorted(imports(file, lazy=True))
+        if order.get(target.split(".")[0], -1) > order[name.split(".")[0]]
+    ]
+    assert not upwards
+
+
+def test_every_room_says_what_comes_in_and_goes_out():
+    for file in PACKAGE.glob("*/__init__.py"):
+        text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        assert len(text.splitlines()) >= 3, file
 
 
 def test_the_sweep_knows_nothing_of_ours():
-    assert not {name for name in imports(PACKAGE / "paths.py") if name}
+    assert not {name for name in imports(PACKAGE / "structure" / "paths.py", lazy=True) if name}
 
 
 @pytest.mark.parametrize("word", ["eval", "exec", "compile", "pickle", "__import__"])

@@ -1,1 +1,4 @@
-"""The checker: verdicts on derivatives, with evidence, and the name of the culprit."""
+"""The checker: verdicts on derivatives, with evidence, and the name of the culprit.
+
+A graph or a callable, points and claims come in; a report goes out.
+"""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..algebra.rules import Rows, rule
 from ..errors import GraphcError
-from ..operations import OPERATIONS
 from ..program.compiling import compile_graph
-from ..rules import Rows, rule
 from ..shapes import unused_letters
-from ..structure import Structure, ancestors
+from ..structure.structure import Structure, ancestors
+from ..table.tensors import OPERATIONS
 
 COUNT = "neighbours_"  # the name of the leading axis
 UNBATCHED = (

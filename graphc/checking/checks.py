@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import the_output
+from ..algebra.given import generator_from_user
+from ..derive.modes import the_output
 from ..errors import GraphcError, listing
-from ..given import generator_from_user
-from ..structure import Structure
+from ..structure.structure import Structure
 from .groups import Budget
 from .judging import METHODS
 from .points import Point, drawn, given, is_complete

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Numbers
-from ..derive import origins, out_of
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import as_float
+from ..derive.evaluation import Evaluation
+from ..derive.modes import origins, out_of
 from ..errors import GraphcError
-from ..evaluation import Evaluation
-from ..exact import as_float
-from ..structure import Structure
+from ..structure.structure import Structure
 from .neighbourhood import Neighbourhood
 from .report import Edge
 from .verdicts import FAILING, Row

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import into, upstream
+from ..algebra.exact import Masked, Undefined
+from ..derive.evaluation import Evaluation
+from ..derive.modes import into, upstream
 from ..errors import GraphcError
-from ..evaluation import Evaluation
-from ..exact import Masked, Undefined
-from ..functions import FUNCTIONS
-from ..paths import sweep
-from ..structure import Structure
+from ..structure.paths import sweep
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
 
 PRECISIONS = (50, 100, 200, 400)
@@ -127,7 +127,7 @@ def seed_of(hood: Neighbourhood, output: int) -> dict[int, Any]:
 
 def derived(graph: Structure, hood: Neighbourhood, output: int) -> dict[int, Any]:
     """{leaf: adjoint} of one output element by the graph's own rules, in floats."""
-    from ..arithmetic import Numbers
+    from ..algebra.arithmetic import Numbers
 
     evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     try:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Numbers
-from ..derive import local, upstream
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import Masked, Undefined, as_float
+from ..derive.evaluation import Evaluation
+from ..derive.modes import local, upstream
 from ..errors import GraphcError
-from ..evaluation import Evaluation
-from ..exact import Masked, Undefined, as_float
-from ..formula import expression_text
-from ..functions import FUNCTIONS
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..write.formula import expression_text
 from .digits import step_of
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
 from .report import Edge

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float
 from ..errors import GraphcError
-from ..exact import as_float
 from ..program.compiling import compile_graph
-from ..structure import Structure
+from ..structure.structure import Structure
 from . import digits
 from .kept import kept
 from .neighbourhood import Neighbourhood

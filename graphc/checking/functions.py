@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float
+from ..algebra.given import generator_from_user
 from ..errors import GraphcError, listing
-from ..exact import as_float
-from ..given import generator_from_user
-from ..structure import Structure
+from ..structure.structure import Structure
 from .arguments import Arguments, arguments, derived_by_library
 from .case import Case
 from .groups import Budget

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..functions import FUNCTIONS
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 
 _KEPT: WeakKeyDictionary[Structure, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 

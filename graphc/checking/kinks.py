@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..formula import formula_text
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..write.formula import formula_text
 from . import digits
 from .neighbourhood import Branch, Neighbourhood
 

@@ -14,12 +14,12 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ..arithmetic import FLOAT_ARITHMETIC, Numbers
-from ..arrays import boxed, split_spec, unboxed
-from ..evaluation import Evaluation
-from ..exact import Undefined, as_digits, as_float
+from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
+from ..algebra.arrays import boxed, split_spec, unboxed
+from ..algebra.exact import Undefined, as_digits, as_float
+from ..derive.evaluation import Evaluation
 from ..shapes import resolve
-from ..structure import Structure, ancestors
+from ..structure.structure import Structure, ancestors
 from .batches import COUNT, Batch, Switch, Unbatched, batched
 from .kept import kept
 

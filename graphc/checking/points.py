@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Numbers
-from ..derive import upstream
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import Undefined, as_float
+from ..derive.evaluation import Evaluation
+from ..derive.modes import upstream
+from ..derive.request import Request
 from ..errors import GraphcError, listing
-from ..evaluation import Evaluation
-from ..exact import Undefined, as_float
-from ..functions import FUNCTIONS, REAL
-from ..request import Request
-from ..structure import Structure, ancestors
+from ..structure.structure import Structure, ancestors
+from ..table.functions import FUNCTIONS, REAL
 from .rounding import Rounding
 from .schemes import EPSILON
 

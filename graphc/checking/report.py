@@ -102,7 +102,7 @@ class Report:
         return self.ok
 
     def __str__(self) -> str:
-        from ..show.tables import page_text
+        from ..write.tables import page_text
 
         return page_text(self.page()).rstrip("\n")
 
@@ -113,13 +113,13 @@ class Report:
 
     def to_markdown(self) -> str:
         """The report as Markdown."""
-        from ..show.tables import page_markdown
+        from ..write.tables import page_markdown
 
         return page_markdown(self.page())
 
     def page(self) -> list[Any]:
         """The report as paragraphs and a table."""
-        from ..show.tables import Table
+        from ..write.tables import Table
 
         blocks: list[Any] = [self.summary()]
         shown = self.worst_rows()[: MOST_SHOWN if self.verdict != CORRECT else MOST_GOOD]

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Numbers
-from ..derive import into, upstream
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import Masked, as_float
+from ..derive.evaluation import Evaluation
+from ..derive.modes import into, upstream
 from ..errors import GraphcError
-from ..evaluation import Evaluation
-from ..exact import Masked, as_float
-from ..paths import sweep
-from ..structure import Structure
+from ..structure.paths import sweep
+from ..structure.structure import Structure
 from .neighbourhood import Neighbourhood
 from .schemes import EPSILON
 

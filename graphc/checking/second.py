@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..differentiate import differentiate
+from ..derive.differentiate import differentiate
 from ..program.compiling import compile_graph
 from . import blackbox
 from .judging import Judge

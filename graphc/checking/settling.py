@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import Numbers
-from ..derive import upstream
-from ..evaluation import Evaluation
-from ..exact import as_float
-from ..formula import formula_text
-from ..structure import Structure
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import as_float
+from ..derive.evaluation import Evaluation
+from ..derive.modes import upstream
+from ..structure.structure import Structure
+from ..write.formula import formula_text
 from . import digits, kinks
 from .neighbourhood import Neighbourhood, context
 from .rounding import Errors, sweeps

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import upstream
+from ..algebra.exact import as_float
+from ..derive.modes import upstream
 from ..errors import GraphcError
-from ..exact import as_float
-from ..formula import as_source, expression_text, source_text
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..write.formula import as_source, expression_text, source_text
 from .arguments import Arguments
 from .neighbourhood import Neighbourhood
 from .report import Report
@@ -36,8 +36,8 @@ def shrunk_graph(graph: Structure, hood: Neighbourhood, report: Report, check: A
 
 def _values(graph: Structure, hood: Neighbourhood, node: int) -> dict[int, Any]:
     """The values of what a node and its declared derivatives mention."""
-    from ..arithmetic import Numbers
-    from ..evaluation import Evaluation
+    from ..algebra.arithmetic import Numbers
+    from ..derive.evaluation import Evaluation
 
     evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     own = [row for (target, _), row in graph.partials.items() if target == node]
@@ -71,7 +71,7 @@ def _literal(value: Any) -> str:
 
 
 def _fails(graph: Structure, node: int, values: dict[int, Any], check: Any) -> bool:
-    from ..language import read
+    from ..read.language import read
 
     small = type(graph)(graph.name)
     try:

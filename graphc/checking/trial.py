@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import upstream
-from ..exact import as_float
-from ..structure import Structure
+from ..algebra.exact import as_float
+from ..derive.modes import upstream
+from ..structure.structure import Structure
 from . import claims as claiming
 from . import edges as edging
 from .emitted import derivatives

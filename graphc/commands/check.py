@@ -10,7 +10,7 @@ from ..checking.checks import DTYPES, WANTS, check
 from ..checking.judging import METHODS
 from ..errors import GraphcError
 from ..show.solution_markdown import escaped
-from ..show.tables import page_markdown, print_page
+from ..write.tables import page_markdown, print_page
 from .reading import names, point, read_graph
 from .writing import takes_file
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..show.demo import tour
-from ..show.tables import print_page
+from ..write.tables import print_page
+from .tour import tour
 
 
 def register(commands: Any) -> None:

@@ -7,11 +7,11 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from ..derive.request import FORMS
 from ..errors import GraphcError
-from ..request import FORMS
 from ..show import derivatives
 from ..show.notation import MARKDOWN
-from ..show.tables import page_markdown, print_page
+from ..write.tables import page_markdown, print_page
 from .reading import assignments, given_complete, names, point, read_graph
 from .writing import print_json, takes_file
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..derive import the_output
+from ..derive.modes import the_output
 from ..errors import GraphcError, listing, visible
 from .reading import given_complete, names, point, read_graph
 from .writing import takes_file

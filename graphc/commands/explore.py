@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..derive import MODES
+from ..derive.modes import MODES
 from ..errors import GraphcError
 from .reading import assignments, point, read_graph
 from .writing import takes_file

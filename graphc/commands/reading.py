@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..derive import upstream
+from ..derive.modes import upstream
 from ..errors import GraphcError, visible
 from ..graphs import LARGEST_FILE, Graph, load, parse
-from ..structure import Structure
+from ..structure.structure import Structure
 
 LARGEST_POINT = 16 << 20
 

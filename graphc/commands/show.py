@@ -8,7 +8,7 @@ from typing import Any
 
 from ..show import nodes
 from ..show.notation import MARKDOWN
-from ..show.tables import page_markdown, print_page
+from ..write.tables import page_markdown, print_page
 from .reading import read_graph
 from .writing import print_json, takes_file
 

@@ -1,1 +1,4 @@
-"""Drawings of graphs: DOT text, SVG, PDF, PNG, frames of the two passes, notebook display."""
+"""Drawings of graphs: DOT text, SVG, PDF, PNG, frames of the two passes, notebook display.
+
+A graph and perhaps a point come in, a picture goes out.
+"""

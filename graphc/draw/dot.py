@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..evaluation import Edge
-from ..structure import Structure
+from ..derive.evaluation import Edge
+from ..structure.structure import Structure
 from .highlight import Highlight
 from .labels import HIDDEN, Line, label
 from .legend import legend

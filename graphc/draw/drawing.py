@@ -8,10 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..derive import upstream
+from ..derive.modes import upstream
 from ..errors import GraphcError, listing, nearest, one_of, switch, visible
 from ..files import file_at
-from ..structure import Structure
+from ..structure.structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large
 from .highlight import highlighted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ..evaluation import Edge
-from ..structure import LEAVES, Structure
+from ..derive.evaluation import Edge
+from ..structure.structure import LEAVES, Structure
 from .outline import Arrow, Box, Outline, key_of, layers, total_span
 
 NODES, EDGES, SPAN = 300, 900, 1500  # above any of them, a drawing is folded

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..derive import PathSum, Term
+from ..algebra.exact import as_float
+from ..derive.modes import PathSum, Term
 from ..errors import GraphcError
-from ..exact import as_float
-from ..structure import Structure
+from ..structure.structure import Structure
 
 THICK, THICKER = 2.0, 3.5  # of the least and of the most important path
 

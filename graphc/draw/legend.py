@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..structure import Structure
+from ..structure.structure import Structure
 from .labels import TABLE, escaped
 from .mathematics import name_math, plain, shortened
 from .outline import Outline

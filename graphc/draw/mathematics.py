@@ -15,8 +15,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ..exact import WORKING, Exact, Masked, Undefined, as_digits, as_float
-from ..functions import FUNCTIONS
+from ..algebra.exact import WORKING, Exact, Masked, Undefined, as_digits, as_float
+from ..table.functions import FUNCTIONS
 
 ELLIPSIS = "…"
 WITHIN = "∈"

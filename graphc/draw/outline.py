@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..evaluation import Edge
-from ..structure import LEAVES, Structure
+from ..derive.evaluation import Edge
+from ..structure.structure import LEAVES, Structure
 
 
 @dataclass(frozen=True)

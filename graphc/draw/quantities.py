@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..derive import adjoints, seeds_of, upstream
+from ..algebra.exact import Undefined
+from ..derive.evaluation import Edge
+from ..derive.modes import adjoints, seeds_of, upstream
+from ..derive.request import Request
 from ..errors import GraphcError, one_of
-from ..evaluation import Edge
-from ..exact import Undefined
-from ..formula import formula_text
-from ..functions import FUNCTIONS
-from ..request import Request
-from ..structure import LEAVES, Structure
+from ..structure.structure import LEAVES, Structure
+from ..table.functions import FUNCTIONS
+from ..write.formula import formula_text
 from .mathematics import ELLIPSIS, formula_math, full_number, value_math
 
 K = TypeVar("K")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..evaluation import Edge
-from ..structure import Structure
+from ..derive.evaluation import Edge
+from ..structure.structure import Structure
 
 PRODUCTS = ("mul", "contract")
 

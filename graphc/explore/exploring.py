@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import reverse
+from ..algebra.exact import as_float
+from ..derive.modes import reverse
+from ..derive.request import Request
 from ..draw.fold import EDGES, NODES, is_large
 from ..errors import GraphcError, visible
-from ..exact import as_float
 from ..files import file_at
-from ..request import Request
-from ..structure import Structure
+from ..structure.structure import Structure
 from .model import MODES, model
 from .scene import colours, escaped, scene
 from .script import program_text

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..derive import origins, seeds_of
+from ..algebra.exact import as_float
+from ..derive.evaluation import Edge
+from ..derive.modes import origins, seeds_of
+from ..derive.request import Request, free_symbols
 from ..draw.mathematics import ELLIPSIS, formula_math, name_math, plain
 from ..draw.quantities import formula, quantities
 from ..draw.themes import KINDS
 from ..errors import GraphcError, one_of
-from ..evaluation import Edge
-from ..exact import as_float
-from ..request import Request, free_symbols
-from ..structure import Structure
+from ..structure.structure import Structure
 from .start import Start
 
 MODES = ("reverse", "forward", "paths")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from ..derive.evaluation import Edge
 from ..draw.dot import Look
 from ..draw.drawing import Plan
 from ..draw.outline import every_node
@@ -15,8 +16,7 @@ from ..draw.quantities import Quantities, Quantity, quantities
 from ..draw.render import SECONDS, rendered
 from ..draw.svg import SPACE, cleaned, tag, text_of
 from ..draw.themes import FONT, THEMES, Theme, theme_named
-from ..evaluation import Edge
-from ..structure import Structure
+from ..structure.structure import Structure
 
 MARK = "¤"  # stands in no name and no formula: here a number goes
 NUMBER, LOCAL, RANGE = f"{MARK}00.0000", f"{MARK}00.000", f"{MARK}00.000, 00.000000"

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..evaluation import Edge
+from ..derive.evaluation import Edge
 from ..program.edges import SYMBOL, edges
 from ..program.javascript import Script, rules
 from ..program.javascript_definitions import definitions
 from ..program.program import lower
-from ..structure import Structure
+from ..structure.structure import Structure
 
 Leaf = Callable[[str], str]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import names as naming
+from ..algebra.exact import Undefined, as_float
+from ..derive.request import Request, free_symbols
 from ..errors import GraphcError
-from ..exact import Undefined, as_float
-from ..request import Request, free_symbols
-from ..structure import Structure
+from ..structure.structure import Structure
 
 STARTS = ((0.5, 0.1), (1.5, 0.1), (-0.5, -0.1), (0.05, 0.01), (10.0, 1.0))
 LARGEST = 20_000  # elements of all nodes together

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import split_spec
-from ..exact import as_float
-from ..functions import FUNCTIONS
-from ..matrix_form import (
+from ..algebra.arrays import split_spec
+from ..algebra.exact import as_float
+from ..algebra.matrix_form import (
     ATOM,
     Form,
     Piece,
@@ -27,9 +26,10 @@ from ..matrix_form import (
     listed,
     new_axes,
 )
-from ..operations import OPERATIONS
 from ..shapes import Shape, Size
-from ..structure import LEAVES
+from ..structure.structure import LEAVES
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 from .program import Program
 
 SHORT = 12  # elements of a constant array that is written where it is used

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from ..functions import FUNCTIONS
+from ..table.functions import FUNCTIONS
 from .naming import Naming
 
 KEYWORDS = """

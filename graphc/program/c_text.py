@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float
+from ..algebra.matrix_form import ATOM, Piece, bracket
 from ..errors import GraphcError
-from ..exact import as_float
-from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Piece, bracket
+from ..table.functions import FUNCTIONS
 from . import rewrites
 from .c_names import CNames
 from .program import NO_SETTINGS, Builder, Program, Rule, Settings

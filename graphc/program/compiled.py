@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float, brief
+from ..algebra.given import check_real
 from ..errors import GraphcError, listing, nearest
-from ..exact import as_float, brief
 from ..files import file_at
-from ..given import check_real
 from .module import Task
 from .options import Options
 from .planning import Plan, companions, written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..structure import Structure
+from ..structure.structure import Structure
 from .compiled import Compiled
 from .device import require_device
 from .options import options

@@ -6,8 +6,8 @@ are written here, with {np} for the namespace and {dtype} for the dtype.
 
 from __future__ import annotations
 
-from ..functions import FUNCTIONS
-from ..rules import formula
+from ..algebra.rules import formula
+from ..table.functions import FUNCTIONS
 from .array_text import ArrayText
 from .naming import Naming
 from .program import Builder

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..differentiate import rows_evaluation
-from ..evaluation import Edge, Evaluation
-from ..functions import FUNCTIONS
-from ..rules import Rows, rule
+from ..algebra.rules import Rows, rule
+from ..derive.differentiate import rows_evaluation
+from ..derive.evaluation import Edge, Evaluation
 from ..shapes import Shape
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 
 SYMBOL = "symbol {}"  # how a free symbol is called among the leaves: no node has a space
 

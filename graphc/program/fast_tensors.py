@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..arrays import split_spec
-from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Piece, form_of
+from ..algebra.arrays import split_spec
+from ..algebra.matrix_form import ATOM, Piece, form_of
+from ..table.functions import FUNCTIONS
 from .array_text import ArrayText
 from .buffers import Pool, Run, runs
 from .module import Task

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exact import as_float
-from ..functions import FUNCTIONS
-from ..operations import OPERATIONS
+from ..algebra.exact import as_float
 from ..shapes import Size, resolve
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 from . import rewrites
 from .javascript_tensors import TENSORS, Variable, element, nested, place
 from .program import Program, Rule

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import split_spec
+from ..algebra.arrays import split_spec
 from ..shapes import Size
 
 Loops = Sequence[tuple[str, int]]  # variables and how far they run

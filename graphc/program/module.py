@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import GraphcError
-from ..formula import graph_text
 from ..shapes import Shape, Size, shape_text
-from ..structure import Structure, ancestors
+from ..structure.structure import Structure, ancestors
+from ..write.formula import graph_text
 from .array_text import ArrayText
 from .definitions import definitions
 from .naming import Naming

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arithmetic import NUMBERS, Numbers
+from ..algebra.arithmetic import NUMBERS, Numbers
+from ..algebra.exact import Undefined, as_float
+from ..algebra.rules import rule
 from ..errors import GraphcError
-from ..exact import Undefined, as_float
-from ..functions import FUNCTIONS
-from ..rules import rule
 from ..shapes import Shape
-from ..structure import CONDITIONAL, Structure
+from ..structure.structure import CONDITIONAL, Structure
+from ..table.functions import FUNCTIONS
 from .program import Program, evaluate
 
 SIZES = (3, 4, 5, 6, 7)  # of named sizes, in order

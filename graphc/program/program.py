@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import FUNCTIONS
-from ..operations import OPERATIONS
-from ..rules import Algebra
+from ..algebra.rules import Algebra
 from ..shapes import Shape, broadcast
-from ..structure import LEAVES, Structure, ancestors
+from ..structure.structure import LEAVES, Structure, ancestors
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 
 Settings = dict[str, Any]
 Rule = Callable[["Builder", Sequence[int], Settings], "int | None"]

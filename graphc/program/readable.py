@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..derive.evaluation import Evaluation
 from ..errors import GraphcError
-from ..evaluation import Evaluation
-from ..formula import formula_text
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..write.formula import formula_text
 from .array_text import ArrayText, slice_text
 from .module import Task
 from .naming import Naming
@@ -273,7 +273,7 @@ def _rules(graph: Structure) -> Callable[[int, int], str]:
     """How to write the rule of an edge: d h / d x = ..., or the formula of a tensor node."""
     if graph.has_tensors:
         return lambda node, edge: f"{graph.names[node]} = {formula_text(graph, node)}"
-    from ..symbols import Symbols, symbol
+    from ..algebra.symbols import Symbols, symbol
 
     known = {row: symbol(graph.names[row]) for row in graph.nodes()}
     evaluation = Evaluation(graph, Symbols("shorten the formula"), known, {})

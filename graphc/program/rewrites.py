@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..arithmetic import NUMBERS
-from ..exact import Exact, Undefined, as_float
-from ..functions import FUNCTIONS
-from ..rules import formula
+from ..algebra.arithmetic import NUMBERS
+from ..algebra.exact import Exact, Undefined, as_float
+from ..algebra.rules import formula
 from ..shapes import LETTERS
+from ..table.functions import FUNCTIONS
 from .program import NO_SETTINGS, Builder, Rule, Settings
 
 Args = Sequence[int]

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import gather, split_spec
-from ..differentiate import refuse_stops
+from ..algebra.arrays import gather, split_spec
+from ..algebra.rules import Rows, rule
+from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
-from ..operations import OPERATIONS, Local
-from ..rules import Rows, rule
 from ..shapes import LETTERS, concrete
-from ..structure import Structure, ancestors
+from ..structure.structure import Structure, ancestors
+from ..table.tensors import OPERATIONS, Local
 
 MOST_ENTRIES = 5_000_000  # of all terms of one row
 Indices = Any  # a NumPy array of places

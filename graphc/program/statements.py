@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..functions import FUNCTIONS
-from ..matrix_form import ATOM, Piece
+from ..algebra.matrix_form import ATOM, Piece
+from ..table.functions import FUNCTIONS
 from .array_text import ArrayText
 from .naming import Naming
 from .program import Program

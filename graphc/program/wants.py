@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..derive import default_wrt, origins, the_output
-from ..differentiate import adjoints, as_names, seed_row, tangents
+from ..algebra.rules import Rows
+from ..derive.differentiate import adjoints, as_names, seed_row, tangents
+from ..derive.modes import default_wrt, origins, the_output
 from ..errors import GraphcError, listing, one_of
-from ..functions import FUNCTIONS
-from ..rules import Rows
 from ..shapes import LETTERS, Shape, shape_text
-from ..structure import LEAVES, Structure, ancestors
+from ..structure.structure import LEAVES, Structure, ancestors
+from ..table.functions import FUNCTIONS
 from .sparse import Sparse, sparse_matrix
 
 MODES = ("auto", "reverse", "forward")

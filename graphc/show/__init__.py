@@ -1,1 +1,4 @@
-"""What graphc prints: tables, LaTeX, and the tour of `graphc demo`."""
+"""Answers for people: tables of derivatives, worked solutions, grades.
+
+A graph and a question come in; text, Markdown, LaTeX or HTML goes out.
+"""

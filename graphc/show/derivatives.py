@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from .. import derive
+from ..derive import modes as derive
 from ..errors import GraphcError, listing
-from ..formula import value_text
-from ..structure import Structure
-from . import latex
+from ..structure.structure import Structure
+from ..write import latex
+from ..write.formula import value_text
+from ..write.tables import Block, Table
 from .notation import TEXT, Notation
-from .tables import Block, Table
 
 MODES = ("auto", "reverse", "forward", "paths", "all-pairs")
 SUFFIXES = {"reverse": "bar", "forward": "dot"}  # adjoints and tangents in the form of steps

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float
 from ..errors import GraphcError
-from ..exact import as_float
-from ..expressions import constant
+from ..read.expressions import constant
 
 RELATIVE = 1e-9  # numbers closer than this are the same
 ZERO = 1e-12  # as good as 0, where the truth is 0

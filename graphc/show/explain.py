@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import derive
+from ..derive import modes as derive
 from ..errors import GraphcError, one_of
 from ..shapes import shape_text
-from ..structure import Structure
+from ..structure.structure import Structure
 from .modes import MODES
 from .sections import MOST, given, kinks, limited, local_derivatives, values
 from .solution import Math, Prose, Section, Solution, label

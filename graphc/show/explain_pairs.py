@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import derive
+from ..derive import modes as derive
+from ..derive.request import Request
 from ..errors import GraphcError
-from ..request import Request
-from ..structure import Structure
+from ..structure.structure import Structure
 from .explain import check_digits
 from .numbers import number
 from .sections import Block, given, kinks, limited, local_derivatives, values

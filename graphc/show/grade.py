@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import derive
-from ..arithmetic import Numbers
+from ..algebra.arithmetic import Numbers
+from ..algebra.exact import Masked, as_float
+from ..derive import modes as derive
+from ..derive.evaluation import Evaluation
+from ..derive.request import Request
 from ..errors import GraphcError, listing, nearest
-from ..evaluation import Evaluation
-from ..exact import Masked, as_float
-from ..formula import formula_text
-from ..request import Request
-from ..structure import Structure
+from ..structure.structure import Structure
+from ..write.formula import formula_text
 from . import mistakes
 from .entries import Entry, read, settled
 

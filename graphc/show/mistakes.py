@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import derive
+from ..algebra.exact import Masked, as_float
+from ..derive import modes as derive
+from ..derive.evaluation import Edge, Evaluation
 from ..errors import GraphcError
-from ..evaluation import Edge, Evaluation
-from ..exact import Masked, as_float
-from ..paths import enumerate_paths, sweep
-from ..structure import Structure
+from ..structure.paths import enumerate_paths, sweep
+from ..structure.structure import Structure
 
 KINDS = {
     "sign": "a minus sign too many or too few, of the whole or of one part",

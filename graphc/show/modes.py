@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from .. import derive
+from ..derive import modes as derive
+from ..derive.evaluation import Edge
+from ..derive.request import Request
 from ..errors import GraphcError
-from ..evaluation import Edge
-from ..request import Request
 from ..shapes import shape_text
-from ..structure import Structure
+from ..structure.structure import Structure
 from .sections import MOST, Block, limited
 from .solution import EQUAL, Equation, Equations, Math, Prose, Section
 from .working import Term, Working, joined, product

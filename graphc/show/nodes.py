@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..formula import Style, as_text, expression_text
-from ..request import Request
-from ..structure import Structure
-from . import latex
+from ..derive.request import Request
+from ..structure.structure import Structure
+from ..write import latex
+from ..write.formula import Style, as_text, expression_text
+from ..write.tables import Block, Table
 from .notation import LATEX, TEXT, Notation
-from .tables import Block, Table
 
 STOPPED = "stopped"  # what an edge says that no derivative passes
 

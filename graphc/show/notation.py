@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..formula import Style, as_text, formula_text, value_text
-from ..functions import FUNCTIONS
-from ..structure import Structure
-from . import latex
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..write import latex
+from ..write.formula import Style, as_text, formula_text, value_text
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exact import Undefined, as_float, present
-from ..matrix_form import ATOM, Piece
+from ..algebra.exact import Undefined, as_float, present
+from ..algebra.matrix_form import ATOM, Piece
 from .notation import LATEX, TEXT, Notation
 from .solution import ABOUT, EQUAL, Math
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..formula import as_text, expression_text
-from ..functions import FUNCTIONS
-from ..matrix_form import form_of
-from ..operations import OPERATIONS
-from ..rules import Rows, rule
-from ..structure import Structure
-from . import latex
+from ..algebra.matrix_form import form_of
+from ..algebra.rules import Rows, rule
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
+from ..write import latex
+from ..write.formula import as_text, expression_text
 from .solution import Math, Prose
 
 WORDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from .mathml import mathml
+from ..write.mathml import mathml
 from .solution import Equation, Equations, Grid, Math, Prose, Solution
 from .solution_latex import RELATIONS, WIDTH, fits, summands
 

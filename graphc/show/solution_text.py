@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from ..write.tables import WIDTH, Table, page_text, wrapped
 from .solution import Equation, Equations, Grid, Prose, Solution
-from .tables import WIDTH, Table, page_text, wrapped
 
 INDENT, SIDE, REST = "  ", "    ", "      "  # an equation, its further sides, what continues one
 NOTE = " " * 9

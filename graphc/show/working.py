@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..derive import Trace
+from ..algebra.matrix_form import Piece, bracket
+from ..derive.evaluation import Edge
+from ..derive.modes import Trace
+from ..derive.request import Request
 from ..errors import GraphcError
-from ..evaluation import Edge
-from ..formula import Expression, Known, as_numpy, as_text, expression_text, formula_text
-from ..functions import FUNCTIONS
-from ..matrix_form import Piece, bracket
-from ..request import Request
 from ..shapes import Shape
-from ..structure import Structure
-from . import latex
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..write import latex
+from ..write.formula import Expression, Known, as_numpy, as_text, expression_text, formula_text
 from .notation import LATEX, TEXT, Notation
 from .numbers import ALONE, Sides, fits, following, piece, presented, sides
 from .rule_words import rule_words

@@ -1,1 +1,4 @@
-"""Training: compiled gradients in a loop of updates, or handed to somebody else's optimiser."""
+"""Training: compiled gradients in a loop of updates, or handed to somebody else's optimiser.
+
+A graph, data and parameters come in; better parameters go out.
+"""

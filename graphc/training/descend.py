@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
+from ..algebra.given import generator_from_user
 from ..errors import GraphcError, listing, nearest
-from ..given import generator_from_user
 from .flat import Layout, Vector
 from .methods import METHODS, Memory, Settings, ahead
 from .objective import Objective

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.exact import as_float
 from ..errors import GraphcError, listing
-from ..exact import as_float
-from ..request import array
+from ..read.given import array
 
 Vector = Any  # a one-dimensional float array
 ValueAndGrad = Callable[..., tuple[Any, Mapping[str, Any]]]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..derive import the_output, upstream
+from ..algebra.exact import as_float
+from ..derive.modes import the_output, upstream
+from ..derive.request import point_shape
 from ..errors import GraphcError, listing, nearest
-from ..exact import as_float
 from ..names import spelling
-from ..request import array, number, point_shape
+from ..read.given import array, number
 from ..shapes import check_fit
-from ..structure import Structure
+from ..structure.structure import Structure
 from .flat import Flat, Vector, flat
 
 if TYPE_CHECKING:

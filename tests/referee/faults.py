@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from graphc import arrays, differentiate, formula, operations
-from graphc.functions import FUNCTIONS
-from graphc.operations import OPERATIONS
+from graphc.algebra import arrays
+from graphc.algebra.rows import Rows
+from graphc.derive import differentiate
 from graphc.program import buffers, program, rewrites, running, sparse, wants
-from graphc.rows import Rows
-from graphc.structure import Structure
+from graphc.structure.structure import Structure
+from graphc.table import tensors as operations
+from graphc.table.functions import FUNCTIONS
+from graphc.table.tensors import OPERATIONS
+from graphc.write import formula
 
 FAULTS: dict[str, Callable[[], None]] = {}
 

@@ -1,0 +1,244 @@
+"""Gates: where a carried row is alive, and where it is 0 because every branch to it is closed.
+
+A row that came through where(c, g, 0) is exactly 0 where c does not hold, whatever it is multiplied
+by. So its products are selections, where(c, g * z, 0), and its sums, selections of elements and
+sums over axes remember under which condition they are alive. Rows without gates cost nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..shapes import unused_letters
+from ..table.tensors import SELECTIONS
+from .arrays import split_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .rows import Rows
+
+MOST_CONDITIONS = 3  # that are written as nested selections before they become one
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """Alive where one of two masks is."""
+
+    one: Mask
+    other: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """Alive where an operation on what is alive gives anything: a sum, elements chosen."""
+
+    mask: Mask
+    row: int  # the operand that was masked
+    op: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class All:
+    """Alive where every one of many conditions holds."""
+
+    mask: Mask
+
+
+Condition = int | Either | Through | All  # a row, or what becomes one when it is needed
+Literal = tuple[Condition, bool]  # a condition, and whether it has to hold
+Mask = tuple[Literal, ...]  # all of these
+
+
+class Gates:
+    """The masks of the rows that were carried through gates."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.masks: dict[int, Mask] = {}
+        self._inside: dict[int, int] = {}  # a selection -> what it selects
+        self._known: dict[Condition, int] = {}
+        self._paused = False
+
+    @property
+    def active(self) -> bool:
+        return bool(self.masks) and not self._paused
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Products in here are plain: a selection follows."""
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def gated(self, condition: int, carried: int, wanted: bool) -> int:
+        """What passes where the condition holds (or does not), 0 elsewhere."""
+        row = self.rows.gate("taken" if wanted else "untaken", condition, carried)
+        if self._paused or self.rows.number(row) == 0:
+            return row
+        mask = self._both(self.masks.get(carried, ()), ((condition, wanted),))
+        return self._noted(row, mask, carried)
+
+    def copied(self, old: int, new: int) -> int:
+        """The new row, alive where the old one is."""
+        if old in self.masks:
+            self.masks[new] = self.masks[old]
+        return new
+
+    def product(self, left: int, right: int, times: Callable[[int, int], int]) -> int | None:
+        """A product as a selection; None if neither factor came through a gate."""
+        masks = self.masks.get(left), self.masks.get(right)
+        number = self.rows.number
+        if masks == (None, None) or number(left) is not None or number(right) is not None:
+            return None
+        decided = self._both(masks[0] or (), masks[1] or ())
+        kept = decided
+        factors = self._stripped(left), self._stripped(right)
+        for this, other in ((0, 1), (1, 0)):
+            if number(factors[this]) is not None:  # an indicator: the other is 0 where it is absent
+                kept = masks[this] or ()
+                factors = (factors[0], right) if other else (left, factors[1])
+                break
+        with self.paused():
+            product = times(*factors)
+        if number(product) == 0:
+            return product
+        return self._noted(self._nested(kept, product, None), decided, product)
+
+    def after(self, op: str, args: Sequence[int], settings: Mapping[str, Any], row: int) -> None:
+        """Notes where the result of an operation is alive, if not everywhere."""
+        masks = [self.masks.get(arg) for arg in args]
+        known = row in self.masks or row in args or self.rows.number(row) is not None
+        if known or not any(masks):
+            return
+        mask: Mask | None = None
+        if op in ("neg", "identity", "mul"):
+            mask = next(found for found in masks if found)
+        elif op in ("add", "sub"):
+            mask = self._either(*masks)
+        elif op == "where":
+            condition = args[0]
+            mask = self._either(
+                self._both(((condition, True),), masks[1] or ()),
+                self._both(((condition, False),), masks[2] or ()),
+            )
+        elif op == "contract" or op in SELECTIONS:
+            place = next(i for i, found in enumerate(masks) if found)
+            mask = self._through(op, args, settings, place)
+        if mask:
+            self.masks[row] = mask
+
+    # Masks.
+
+    def _through(
+        self, op: str, args: Sequence[int], settings: Mapping[str, Any], place: int
+    ) -> Mask:
+        """The mask of a result, each of whose elements is made of some of the operand's."""
+        mask = self.masks[args[place]]
+        graph = self.rows.graph
+        if all(isinstance(c, int) and not graph.shape(c) for c, _ in mask):
+            return mask  # one condition for all elements
+        if op == "contract":
+            operands, out = split_spec(settings["spec"])
+            own = operands[place]
+            fresh = iter(unused_letters([own, out], sum(letter not in own for letter in out)))
+            word = "".join(letter if letter in own else next(fresh) for letter in out)
+            word = word.lstrip("".join(x for x in word if x not in own))  # NumPy adds these
+            sizes = tuple((letter, 1) for letter in dict.fromkeys(word) if letter not in own)
+            settings = {"spec": f"{own}->{word}", "sizes": sizes}
+        return ((Through(mask, args[place], op, settings), True),)
+
+    def _both(self, one: Mask, other: Mask) -> Mask:
+        found = list(one)
+        found += [literal for literal in other if not any(map(self._same(literal), one))]
+        if len(found) > MOST_CONDITIONS:
+            return ((All(tuple(found)), True),)
+        return tuple(found)
+
+    def _either(self, one: Mask | None, other: Mask | None) -> Mask | None:
+        if not one or not other:
+            return None
+        common = tuple(x for x in one if any(map(self._same(x), other)))
+        left = [x for x in one if not any(map(self._same(x), common))]
+        right = [x for x in other if not any(map(self._same(x), common))]
+        if not left or not right:
+            return common or None
+        if len(left) == len(right) == 1:
+            (condition, wanted), (same, unwanted) = left[0], right[0]
+            if wanted != unwanted and self._equal(condition, same):
+                return common or None  # one of the two branches is taken
+        return (*common, (Either(tuple(left), tuple(right)), True))
+
+    def _same(self, literal: Literal) -> Callable[[Literal], bool]:
+        return lambda other: other[1] == literal[1] and self._equal(literal[0], other[0])
+
+    def _equal(self, one: Condition, other: Condition) -> bool:
+        if isinstance(one, int) and isinstance(other, int):
+            return self.rows.same(one, other)
+        if isinstance(one, Either) and isinstance(other, Either):
+            pairs = (one.one, other.one), (one.other, other.other)
+            return all(self._all_equal(*pair) for pair in pairs)
+        return one is other
+
+    def _all_equal(self, one: Mask, other: Mask) -> bool:
+        return len(one) == len(other) and all(
+            self._same(a)(b) for a, b in zip(one, other, strict=True)
+        )
+
+    # Rows.
+
+    def _stripped(self, row: int) -> int:
+        """What an unnamed selection selects."""
+        while row in self._inside and row not in self.rows.graph.names:
+            row = self._inside[row]
+        return row
+
+    def _noted(self, row: int, mask: Mask, inside: int) -> int:
+        self.masks[row] = mask
+        self._inside[row] = inside
+        return row
+
+    def _nested(self, mask: Mask, row: int, otherwise: int | None) -> int:
+        """The row where the mask is alive, else 0 or another row."""
+        rows = self.rows
+        with self.paused():
+            found = row
+            for condition, wanted in reversed(mask):
+                decided = self._condition(condition)
+                if otherwise is None:
+                    found = rows.gate("taken" if wanted else "untaken", decided, found)
+                else:
+                    branches = (found, otherwise) if wanted else (otherwise, found)
+                    found = rows.graph.operation("where", (decided, *branches), {})
+        return found
+
+    def indicator(self, mask: Mask, shape: Any = ()) -> int:
+        """1 where a mask is alive, else 0."""
+        return self._nested(mask, self.rows.repeated(self.rows.constant(1), shape), None)
+
+    def _condition(self, condition: Condition) -> int:
+        """The row of a condition, made when it is needed first."""
+        if isinstance(condition, int):
+            return condition
+        if condition not in self._known:
+            rows = self.rows
+            with self.paused():
+                if isinstance(condition, Either):
+                    other = self.indicator(condition.other)
+                    count = self._nested(condition.one, rows.constant(1), other)
+                elif isinstance(condition, All):
+                    count = self.indicator(condition.mask)
+                else:
+                    shape = rows.graph.shape(condition.row)
+                    alive = self.indicator(condition.mask, shape)
+                    count = rows.apply(condition.op, (alive,), dict(condition.settings))
+                half = rows.constant(Fraction(1, 2))  # nothing sits on this switch
+                self._known[condition] = rows.graph.operation("gt", (count, half), {})
+        return self._known[condition]

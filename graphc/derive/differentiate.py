@@ -1,0 +1,308 @@
+"""The derivative of a graph as a graph, and the matrices of first and second derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..algebra.rules import Rows
+from ..errors import GraphcError, listing, one_of
+from ..read.expressions import expression
+from ..read.given import array
+from ..shapes import LETTERS, Shape, shape_text
+from ..structure.paths import sweep
+from ..structure.structure import NO_ATTRIBUTES, Structure
+from ..table.value import Value
+from .evaluation import Evaluation
+from .modes import default_wrt, into, jacobian_entry, origins, out_of, the_output, upstream
+from .request import Request
+
+S = TypeVar("S", bound=Structure)
+
+
+def as_names(graph: Structure, names: Any) -> list[str]:
+    """One name or several, as a list of the nodes' own spelling."""
+    if isinstance(names, (str, Value)) or hasattr(names, "name"):
+        names = [names]
+    elif not isinstance(names, Collection):
+        raise GraphcError(
+            f"nodes are asked for by a name or a list of names, not by {type(names).__name__}"
+        )
+    return [graph.names[graph.row(name)] for name in names]
+
+
+def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "reverse") -> S:
+    """The graph plus adjoints x_bar (or tangents x_dot); its outputs are the derivatives."""
+    one_of(mode, ("reverse", "forward"), "mode")
+    wanted = as_names(graph, default_wrt(graph) if wrt is None else wrt)
+    other = graph.duplicate()
+    seeds = of if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
+    if mode == "reverse":
+        ends = {other.row(name): seed_row(other, other.row(name), s) for name, s in seeds.items()}
+        outputs = adjoints(other, ends, [other.row(name) for name in wanted])
+    else:
+        outputs = [_tangent(other, seeds, name) for name in wanted]
+    other.declared_outputs = outputs
+    return other
+
+
+class Naming:
+    """Gives the rows of a derivative graph their names, h_bar or h_dot."""
+
+    def __init__(self, rows: Rows, suffix: str, seeds: Mapping[int, int]) -> None:
+        self.rows = rows
+        self.graph = graph = rows.graph
+        self.suffix = suffix
+        self.seeds = seeds
+        self.declared = len(graph.ops)  # rows before this one belong to the user's formulas
+
+    def visit(self, node: int, row: int) -> int:
+        """The row with the name of the node's adjoint; a copy where it belongs to another node."""
+        wanted = f"{self.graph.names[node]}_{self.suffix}"
+        if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
+            return row  # a seed that is an argument bears the name already
+        own = self.seeds.get(node) == row  # nobody else's row, unless it has a name
+        if row in self.graph.names or (row < self.declared and not own):
+            row = self.rows.copied(row)
+        if self.graph.shape(row):
+            self.rows.note_diagonal(row)
+        self.graph.derivative_of[row] = node
+        return self.graph.bind(self.graph.unused_name(wanted), row)
+
+
+def rows_evaluation(rows: Rows) -> Evaluation:
+    """The algebra of program values: carrying appends rows, and a row's value is the row."""
+    return Evaluation(rows.graph, rows, {row: row for row in range(len(rows.graph.ops))}, {})
+
+
+def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> set[int]:
+    """The nodes on a path from a source to an end, both included."""
+    above = {node for end in ends for node in origins(graph, end)}
+    below = set(sources)
+    for node in sorted(above):
+        if any(origin in below for _, origin in graph.edges_of(node)):
+            below.add(node)
+            refuse_stops(graph, graph.formula(node).rows)
+    return above & below
+
+
+def refuse_stops(graph: Structure, rows: Iterable[int]) -> None:
+    """Nothing, or an error: a formula of a slope is a number at a kink, and cannot stop there."""
+    for row in rows:
+        if graph.attributes.get(row, NO_ATTRIBUTES).get("kink") == "error":
+            raise GraphcError(
+                f"{graph.ops[row]}(..., kink='error') stops where the point sits on its kink, "
+                "which compiled code and derivative graphs cannot do; choose the slope there with "
+                "another kink=, or ask for derivative() or reverse() at a point"
+            )
+
+
+def adjoints(
+    graph: Structure, seeds: Mapping[int, int], sources: Sequence[int], lead: Shape = ()
+) -> list[int]:
+    """The rows of the adjoints of the sources, appended to the graph; zeros where no path leads.
+
+    With `lead` the seeds have these further axes in front, and so have the adjoints.
+    """
+    useful = _between(graph, sources, seeds)
+    rows = Rows(graph)
+    evaluation = rows_evaluation(rows)
+    evaluation.lead = lead
+    naming = Naming(rows, "bar", seeds)
+    arrived = sweep(
+        sorted(useful | set(seeds), reverse=True),
+        lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
+        seeds,
+        evaluation.pull,
+        evaluation.add,
+        naming.visit,
+    )
+    for source in sources:
+        if source not in arrived:
+            arrived[source] = naming.visit(source, zeros(graph, (*lead, *graph.shape(source))))
+    return [arrived[source] for source in sources]
+
+
+def tangents(
+    graph: Structure, seeds: Mapping[int, int], targets: Sequence[int], lead: Shape = ()
+) -> list[int]:
+    """The rows of the tangents of the targets, appended to the graph; zeros where no path leads."""
+    useful = _between(graph, seeds, targets)
+    rows = Rows(graph)
+    evaluation = rows_evaluation(rows)
+    evaluation.lead = lead
+    naming = Naming(rows, "dot", seeds)
+    hops = out_of(graph, sorted(useful))
+    arrived = sweep(
+        sorted(useful | set(seeds)),
+        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
+        seeds,
+        evaluation.push,
+        evaluation.add,
+        naming.visit,
+    )
+    for target in targets:
+        if target not in arrived:
+            arrived[target] = naming.visit(target, zeros(graph, (*lead, *graph.shape(target))))
+    return [arrived[target] for target in targets]
+
+
+def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
+    if len(ends) != 1:
+        raise GraphcError("forward mode differentiates one node; give of= as one name")
+    (end, seed), source = next(iter(ends.items())), graph.row(wrt)
+    if graph.shape(source):
+        raise GraphcError(
+            f"{wrt!r} has shape {shape_text(graph.shape(source))}, and forward mode needs one "
+            "tangent per element; use mode='reverse'"
+        )
+    if seed != 1:
+        raise GraphcError("a seed belongs to the reverse mode; forward mode takes of= as a name")
+    return tangents(graph, {source: graph.constant(1)}, [graph.row(end)])[0]
+
+
+def zeros(graph: Structure, shape: Shape) -> int:
+    """A row of zeros, for where no path leads."""
+    rows = Rows(graph)
+    return rows.repeated(rows.constant(0), shape) if shape else rows.constant(0)
+
+
+def seed_row(graph: Structure, node: int, seed: Any) -> int:
+    """The row of a seed: a number, or a formula whose unknown name becomes an input."""
+    shape = graph.shape(node)
+    if isinstance(seed, str) and seed.isidentifier() and seed not in graph.rows and seed != "pi":
+        row = graph.append("input")
+        if shape:
+            graph.shapes[row] = shape
+        return graph.bind(seed, row)
+    if isinstance(seed, str):
+        row = expression(graph, seed, f"the seed {seed!r}")
+    elif isinstance(seed, (list, tuple)):
+        row = graph.constant(array(seed, f"the seed of {graph.names[node]!r}"))
+    else:
+        row = graph.lift(seed)
+    if shape and all(size == 1 for size in shape) and not graph.shape(row):
+        settings = {"shape": shape}
+        return graph.operation("reshape", (row,), settings)
+    if graph.shape(row) != shape:
+        raise GraphcError(
+            f"{graph.names[node]!r} has shape {shape_text(shape)} and its seed has shape "
+            f"{shape_text(graph.shape(row))}; give of={{name: array}} with a seed of its shape"
+        )
+    return row
+
+
+# Matrices.
+
+
+def jacobian(
+    graph: Structure,
+    of: Any,
+    wrt: Any,
+    at: Mapping[str, Any] | None = None,
+    layout: str = "numerator",
+    pinned: Sequence[int] | None = None,
+) -> Any:
+    """The derivatives of `of` (rows) by `wrt` (columns)."""
+    one_of(layout, ("numerator", "denominator"), "layout")
+    if isinstance(of, Mapping):
+        raise GraphcError(
+            "jacobian takes of= as names, and seeds are for one sweep back; for the gradient of "
+            "their weighted sum ask for reverse(of={...})"
+        )
+    of = graph.names[the_output(graph, None)] if of is None else of
+    targets, sources = (
+        as_names(graph, of),
+        as_names(graph, default_wrt(graph) if wrt is None else wrt),
+    )
+    rows = [graph.row(name) for name in targets]
+    request = Request(graph, at, needed=upstream(graph, rows), pinned=pinned)
+    entries = [[jacobian_entry(request, row, graph.row(name)) for name in sources] for row in rows]
+    request.tell_kinks()
+    if isinstance(of, str) and isinstance(wrt, str):
+        entry = entries[0][0]
+        return entry if layout == "numerator" else _flipped(request, rows[0], sources[0], entry)
+    if graph.has_tensors:
+        matrix = _blocks(request, rows, entries)
+        return matrix if layout == "numerator" else matrix.T
+    matrix = _matrix(entries, request)
+    if layout == "numerator":
+        return matrix
+    return np.swapaxes(matrix, -1, -2) if isinstance(matrix, np.ndarray) else matrix.T
+
+
+def _flipped(request: Request, target: int, source: str, entry: Any) -> Any:
+    """One Jacobian in denominator layout: the axes of wrt before those of of."""
+    graph = request.graph
+    first, last = len(graph.shape(target)), len(graph.shape(graph.row(source)))
+    if not first or not last:
+        return entry
+    if isinstance(entry, np.ndarray):
+        return np.moveaxis(entry, range(first), range(last, last + first))
+    letters = LETTERS[: first + last]
+    spec = {"spec": f"{letters}->{letters[first:]}{letters[:first]}", "sizes": ()}
+    row = request.evaluation.algebra.apply("contract", (entry.row,), spec)
+    return request.finish(row, lambda: "the Jacobian")
+
+
+def _blocks(request: Request, rows: list[int], entries: list[list[Any]]) -> Any:
+    """Jacobians of several tensors as one matrix, each flattened in row-major order."""
+    if request.symbolic:
+        raise GraphcError(
+            "a symbolic Jacobian of several tensors has no matrix form; ask for one pair of names "
+            "at a time, or give numbers with at={...}"
+        )
+    shapes = [np.shape(request.evaluation.value(row)) for row in rows]
+
+    def flat(entry: Any, shape: tuple[int, ...]) -> Any:
+        width = math.prod(np.shape(entry)[len(shape) :])
+        return np.reshape(np.asarray(entry), (math.prod(shape), width))
+
+    return np.block(
+        [
+            [flat(entry, shape) for entry in line]
+            for shape, line in zip(shapes, entries, strict=True)
+        ]
+    )
+
+
+def _matrix(entries: list[list[Any]], request: Request) -> Any:
+    """Floats as an array (points first), exact numbers and symbols as a SymPy Matrix."""
+    flat = [entry for row in entries for entry in row]
+    if request.shape:
+        return np.moveaxis(np.array(entries), (0, 1), (-2, -1))
+    if any(isinstance(entry, float) for entry in flat):
+        return np.array([[float(entry) for entry in row] for row in entries])
+    import sympy
+
+    return sympy.Matrix(entries)
+
+
+def hessian(
+    graph: Structure, of: Any = None, wrt: Any = None, at: Mapping[str, Any] | None = None
+) -> Any:
+    """The second derivatives of one node; the nodes in `wrt` are treated as inputs."""
+    names = as_names(graph, default_wrt(graph) if wrt is None else wrt)
+    target = graph.names[the_output(graph, of)]
+    if len(set(names)) != len(names):
+        raise GraphcError(f"wrt names a node twice ({listing(names)}); name each once")
+    for source in names:
+        for other in names:
+            if source != other and graph.row(source) in origins(graph, graph.row(other)):
+                raise GraphcError(
+                    f"{other!r} depends on {source!r}, so they cannot both be held as inputs; "
+                    "leave one of them out of wrt="
+                )
+    slopes = differentiate(graph, target, names)
+    outputs = [slopes.names[row] for row in slopes.declared_outputs]
+    single = isinstance(wrt, str)
+    return jacobian(
+        slopes,
+        outputs[0] if single else outputs,
+        names[0] if single else names,
+        at,
+        pinned=graph.nodes(),
+    )

@@ -1,0 +1,4 @@
+"""What people call: compositions of the table's operations, and NumPy's names for them.
+
+Values come in, values come out; nothing here has a derivative of its own.
+"""

@@ -1,0 +1,4 @@
+"""How a graph comes in: text, Python functions, SymPy, networkx, bare edges.
+
+Outside things come in, rows are appended; nothing is evaluated.
+"""

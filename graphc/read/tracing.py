@@ -1,0 +1,433 @@
+"""Python function to graph: it runs once on values, which take the names of its locals."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import math
+import sys
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from types import CodeType, FrameType
+from typing import Any
+
+from .. import names as naming
+from ..errors import GraphcError, listing, nearest
+from ..structure.structure import ancestors
+from ..table.value import Value
+from .declaring import D, Declaring
+from .expressions import constant
+
+# After so many elements without news, the rest of a local list waits for the look at the end:
+# a list of 10 000 values must not be read 10 000 times.
+PATIENCE = 64
+CONTAINERS = (list, tuple)  # locals whose elements are looked at
+Function = Callable[..., Any]
+Found = tuple[str, str, int]  # local name, name of the value or element found under it, row
+
+# Instructions, of all versions of Python, that move values between locals and the stack; the first
+# so many names that they mention are stored, the others are loaded.
+LOCALS = {
+    "STORE_FAST": 1,
+    "STORE_DEREF": 1,
+    "STORE_FAST_STORE_FAST": 2,
+    "STORE_FAST_LOAD_FAST": 1,
+    "LOAD_FAST": 0,
+    "LOAD_DEREF": 0,
+    "LOAD_FAST_CHECK": 0,
+    "LOAD_FAST_LOAD_FAST": 0,
+    "LOAD_FAST_BORROW": 0,
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": 0,
+}
+# Instructions that only move values on the stack, and how many they take (None: their argument).
+MOVES = {
+    "SWAP": None,
+    "COPY": None,
+    "ROT_TWO": 2,
+    "ROT_THREE": 3,
+    "ROT_FOUR": 4,
+    "ROT_N": None,
+    "DUP_TOP": 1,
+    "POP_TOP": 1,
+    "BUILD_TUPLE": None,
+    "UNPACK_SEQUENCE": 1,
+    "LOAD_CONST": 0,
+    "NOP": 0,
+    "EXTENDED_ARG": 0,
+}
+JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+ENDS = ("RETURN", "RAISE", "RERAISE")
+BRANCHES = {
+    *(code for code in (*dis.hasjrel, *dis.hasjabs) if dis.opname[code] not in JUMPS),
+    *(code for name, code in dis.opmap.items() if name.startswith(ENDS)),
+}
+
+
+def title(function: Any) -> str:
+    """The name of a traced function's graph; a lambda has none."""
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else "graph"
+
+
+def traced(result: D, function: Function, shapes: Mapping[str, Any]) -> D:
+    """The graph, filled by one run of the function."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if not isinstance(code, CodeType):
+        raise GraphcError(
+            f"gc.graph makes a graph of a Python function, not of {type(function).__name__}; "
+            "wrap it in a def"
+        )
+    if not isinstance(shapes, Mapping):
+        raise GraphcError(f"shapes= is a dict of arguments and shapes, not {type(shapes).__name__}")
+    parameters = inspect.signature(function).parameters
+    for name in shapes:
+        if name not in parameters:
+            hint = nearest(name, parameters) or f" (arguments: {listing(parameters)})"
+            raise GraphcError(f"shapes= mentions {name!r}, no argument of {result.name!r}{hint}")
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise GraphcError(
+                f"the argument {parameter} of {result.name!r} has no fixed number of values; "
+                "list the inputs one by one, and the params after a bare *"
+            )
+        given = None if parameter.default is parameter.empty else parameter.default
+        shape = shapes.get(name, ())
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            keywords[name] = result.param(name, shape=shape, value=given)
+        else:
+            positional.append(result.input(name, shape=shape, value=given))
+    trace = Trace(result, code)
+    result.observer = trace.look
+    token = ACTIVE.set(trace)
+    try:
+        trace.finish(function(*positional, **keywords))
+    finally:
+        ACTIVE.reset(token)
+        result.observer = None
+        trace.frame = None  # it holds every local of the function
+    return result
+
+
+class Trace:
+    """One run of a function: finds the names of its values in the locals of its frame."""
+
+    def __init__(self, graph: Declaring, code: CodeType) -> None:
+        self.graph = graph
+        self.code = code
+        self.frame: FrameType | None = None
+        self.bytecode = Bytecode(code)
+        self.last = -1  # where the function stood at the last look
+        self.outside = -1  # ... and at the last one before a comprehension
+        self.waiting: dict[int, Found] = {}  # row -> what is named after the comprehension
+        self.numbers: dict[str, int] = {}  # stem -> how often it was bound
+
+    def look(self, patience: float = PATIENCE) -> None:
+        """Names the values that were bound to local names since the last look."""
+        if self.frame is None:
+            self.frame = frame_of(self.code)
+            if self.frame is None:
+                return
+        last, here = self.last, self.frame.f_lasti
+        self.last = here
+        hidden = self.bytecode.hidden(here)
+        waited: list[Found] = []
+        if self.waiting and not hidden:
+            last, waited = self.outside, list(self.waiting.values())
+            self.waiting.clear()
+        found = [*self.unnamed(self.frame.f_locals, hidden, patience), *waited]
+        if not found:
+            return
+        found.sort(key=lambda entry: self.bytecode.order(entry[0], last, here))
+        first = self.bytecode.first_names(last, here)
+        if not self.waiting and not hidden.isdisjoint(first):
+            # The first name of one of them may be the one that the comprehension has borrowed.
+            self.outside = last
+            self.waiting.update({entry[2]: entry for entry in reversed(found)})
+            return
+        for name, stem, row in found:
+            if row not in self.graph.names:  # a later name of the same value is an alias
+                self.bind(first.get(name, name) if stem == name else stem, row)
+
+    def unnamed(
+        self, bindings: Mapping[str, Any], hidden: set[str], patience: float
+    ) -> Iterator[Found]:
+        """The values under local names and in local lists that have no name yet."""
+        for name, bound in bindings.items():
+            if name not in self.bytecode.locals or name in hidden:
+                continue
+            if isinstance(bound, Value):
+                if self.is_news(bound):
+                    yield name, name, bound.row
+            elif isinstance(bound, CONTAINERS):
+                elements, left = [], patience
+                for stem, index, item in backwards(name, bound):
+                    if isinstance(item, Value) and self.is_news(item):
+                        elements.append((name, f"{stem}_{index}", item.row))
+                        left = patience
+                    else:
+                        left -= 1
+                        if left <= 0:
+                            break
+                yield from reversed(elements)
+
+    def is_news(self, value: Value) -> bool:
+        """Whether a value of this graph is to be named."""
+        row = value.row
+        return row not in self.graph.names and row not in self.waiting and value.graph is self.graph
+
+    def bind(self, stem: str, row: int) -> None:
+        """Gives a row the name `stem`, or the first free one of stem_2, stem_3, ..."""
+        number = self.numbers.get(stem, 0) + 1
+        name = stem if number == 1 else f"{stem}_{number}"
+        while name in self.graph.rows:
+            number += 1
+            name = f"{stem}_{number}"
+        self.numbers[stem] = number
+        self.graph.bind(name, row)
+
+    def finish(self, result: Any) -> None:
+        """Names what is left when the function has returned, and declares the outputs."""
+        self.look(math.inf)  # a frame that is referred to keeps its locals
+        outputs = self.returned(result)
+        uses = Counter(
+            operand
+            for row in ancestors(self.graph, self.graph.names)
+            for operand in self.graph.operands[row]
+        )
+        number = 1
+        for row in sorted(uses):
+            if uses[row] > 1 and row not in self.graph.names:
+                while f"v{number}" in self.graph.rows:
+                    number += 1
+                self.graph.bind(f"v{number}", row)
+        self.graph.output(*outputs)
+
+    def returned(self, result: Any) -> list[str]:
+        """The names of the returned values, each once."""
+        title, rows = self.graph.name, []
+        if isinstance(result, dict):
+            for key, item in result.items():
+                rows.append(name(Value(self.graph, self.graph.lift(item)), key).row)
+        elif isinstance(result, CONTAINERS):
+            for stem, index, item in reversed(list(backwards(title, result))):
+                if not isinstance(item, CONTAINERS):
+                    rows.append(self.output(f"{stem}_{index}", item))
+        elif result is not None:
+            rows.append(self.output(title, result))
+        if not rows:
+            raise GraphcError(
+                f"the function {title!r} returns {'None' if result is None else 'no value'}; "
+                "end it with 'return' and the value, or values, that are the outputs"
+            )
+        return [self.graph.names[row] for row in dict.fromkeys(rows)]
+
+    def output(self, stem: str, item: Any) -> int:
+        """The row of a returned value or number, which takes this name if it has none."""
+        row = self.graph.lift(item)
+        if row not in self.graph.names:
+            self.bind(stem, row)
+        return row
+
+
+ACTIVE: ContextVar[Trace | None] = ContextVar("ACTIVE", default=None)
+
+
+def name(value: Value, name: str) -> Value:
+    """The value under this name; a value that has another name already gets an identity node."""
+    if not isinstance(value, Value):
+        raise GraphcError(
+            f"gc.name names a value of a graph, not {type(value).__name__}; "
+            "a number becomes a node with gc.const(number, name)"
+        )
+    graph = value.graph
+    if graph.observer is not None:
+        graph.observer()  # a local name that the value has by now came first
+    name = naming.checked(name)
+    if graph.names.get(value.row) == name:
+        return value
+    if value.row in graph.names:
+        value = graph.apply("identity", (value,), {})
+    graph.bind(name, value.row)
+    return value
+
+
+def const(value: Any, name: str | None = None) -> Value:
+    """A constant of the graph being traced: a number, or text for an exact one such as "pi/3"."""
+    trace = ACTIVE.get()
+    if trace is None:
+        raise GraphcError(
+            "gc.const makes a node of the graph being traced, and this is outside of a traced "
+            "function; use g.node(name, number)"
+        )
+    if isinstance(value, Value):
+        raise GraphcError(f"gc.const takes a number, not the value {value.graph.label(value.row)}")
+    trace.look()
+    if isinstance(value, str):
+        number = constant(value, f"const {name!r}" if name else "const")
+        value = getattr(number, "expression", number)  # pi/3 is exact as an expression only
+    row = trace.graph.constant(value)
+    if name is not None:
+        trace.graph.bind(name, row)
+    return Value(trace.graph, row)
+
+
+def frame_of(code: CodeType) -> FrameType | None:
+    """The innermost frame that runs this code."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame
+
+
+class Bytecode:
+    """What the locals of a function do not tell: in which order its names were bound."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.locals = {n for n in (*code.co_varnames, *code.co_cellvars) if not n.startswith("_")}
+        self.size = len(code.co_code)
+        self.steps = list(dis.get_instructions(code))
+        self.offsets = [step.offset for step in self.steps]
+        self.stores: dict[str, list[int]] = {}
+        self.borrowed: list[tuple[str, int, int]] = []  # (name, start, end) of comprehensions
+        opened: list[tuple[str, int]] = []
+        for step in self.steps:
+            for place, name in enumerate(stored_and_loaded(step)[0]):
+                self.stores.setdefault(name, []).append(step.offset + place)  # offsets are even
+            if step.opname == "LOAD_FAST_AND_CLEAR":
+                opened.append((step.argval, step.offset))
+            elif step.opname == "FOR_ITER":
+                self.borrowed += [(name, start, step.argval) for name, start in opened]
+                opened.clear()
+        self.shared = bound_inside(code)
+
+    def hidden(self, here: int) -> set[str]:
+        """The names that a comprehension has borrowed at this place.
+
+        Since Python 3.12 a comprehension runs in the frame of its function, and its variable is
+        among the locals until it ends; before, it had a frame of its own.
+        """
+        return {name for name, start, end in self.borrowed if start <= here < end}
+
+    def order(self, name: str, last: int, here: int) -> int:
+        """A number that is smaller the sooner a name was bound after the last look."""
+        offsets = self.stores.get(name, [])
+        following = bisect_right(offsets, last)
+        after = offsets[following] if following < len(offsets) else None
+        if name in self.shared and (after is None or after > here):
+            return -1  # an inner function bound it, before the result of its call was bound
+        if after is None:
+            # What stands before the last look ran after it only through a loop; or nothing was
+            # bound and a list was appended to, mostly a value that had been bound.
+            return (*offsets, 0)[0] + self.size
+        return after
+
+    def first_names(self, last: int, here: int) -> dict[str, str]:
+        """The first name of the value that each name bound since the last look holds.
+
+        In `b = x*y; a, b = b, a` the new value is found under a, but b came first. So moves are
+        repeated here, with a token for each value, up to the first branch.
+        """
+        visible = self.locals - self.hidden(last)
+        bound: set[str] = set()
+        held: dict[str, Any] = {}  # name -> token
+        first: dict[Any, str] = {}  # token -> name
+        stack: list[Any] = []
+        place, end = bisect_right(self.offsets, last), bisect_right(self.offsets, here) - 1
+        for _ in self.steps:
+            if place in (end, len(self.steps)) or self.steps[place].opcode in BRANCHES:
+                break
+            step = self.steps[place]
+            place += 1
+            if step.opname in JUMPS:
+                place = bisect_left(self.offsets, step.argval)
+            elif step.opname in LOCALS:
+                stored, loaded = stored_and_loaded(step)
+                for name in stored:
+                    bound.add(name)
+                    held[name] = stack.pop() if stack else object()
+                    if name in visible:
+                        first.setdefault(held[name], name)
+                for name in loaded:
+                    if name not in held:
+                        held[name] = object()
+                        if name in visible:
+                            first[held[name]] = name
+                    stack.append(held[name])
+            elif step.opname in MOVES:
+                move(step, stack)
+            else:
+                stack.clear()  # whatever it does to the stack, it binds no local
+        return {
+            name: first[held[name]]
+            for name in bound
+            if held[name] in first and name not in self.shared  # a call may have bound it since
+        }
+
+
+def stored_and_loaded(step: dis.Instruction) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The local names that an instruction binds, and those that it then reads."""
+    if step.opname not in LOCALS:
+        return (), ()
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return names[: LOCALS[step.opname]], names[LOCALS[step.opname] :]
+
+
+def move(step: dis.Instruction, stack: list[Any]) -> None:
+    """Carries out one of MOVES on a stack of tokens."""
+    argument = step.arg or 0
+    taken = MOVES[step.opname]
+    count = argument if taken is None else taken
+    missing = count - len(stack)  # values that lay there before
+    stack[:0] = [object() for _ in range(missing)]
+    top = stack[len(stack) - count :]
+    del stack[len(stack) - count :]
+    match step.opname:
+        case "SWAP" | "ROT_TWO":
+            top = [top[-1], *top[1:-1], top[0]]
+        case "ROT_THREE" | "ROT_FOUR" | "ROT_N":
+            top = [top[-1], *top[:-1]]
+        case "COPY" | "DUP_TOP":
+            top = [*top, top[0]]
+        case "POP_TOP":
+            top = []
+        case "BUILD_TUPLE":
+            top = [tuple(top)]
+        case "UNPACK_SEQUENCE":
+            known = isinstance(top[0], tuple) and len(top[0]) == argument
+            top = list(reversed(top[0])) if known else [object() for _ in range(argument)]
+        case "LOAD_CONST":
+            top = [object()]
+    stack += top
+
+
+def bound_inside(code: CodeType) -> set[str]:
+    """The locals of a function that functions and comprehensions inside of it bind."""
+    names: set[str] = set()
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    while inner:
+        here = inner.pop()
+        inner += [constant for constant in here.co_consts if isinstance(constant, CodeType)]
+        for step in dis.get_instructions(here):
+            if step.opname == "STORE_DEREF" and step.argval in here.co_freevars:
+                names.add(step.argval)
+    return names
+
+
+def backwards(stem: str, items: Sequence[Any]) -> Iterator[tuple[str, int, Any]]:
+    """(stem, index, element) of nested lists and tuples, the last one first, where news arrive."""
+    entered = {id(items)}  # a list may hold itself
+    stack = [(stem, items, len(items))]
+    while stack:
+        stem, items, index = stack.pop()
+        while index:
+            index -= 1
+            item = items[index]
+            yield stem, index, item
+            if isinstance(item, CONTAINERS) and id(item) not in entered:
+                entered.add(id(item))
+                stack.append((stem, items, index))
+                stem, items, index = f"{stem}_{index}", item, len(item)
