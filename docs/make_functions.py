@@ -10,7 +10,7 @@ from graphc.write.formula import expression_text
 
 HEAD = """# The function table
 
-Made by `python docs/make_functions.py` from the records in `graphc/functions.py`. `o` is the
+Made by `python docs/make_functions.py` from the records in `graphc/table/functions.py`. `o` is the
 function's own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope,
 `"left"`, `"right"`, `"share"` or `"error"`).
 

@@ -646,7 +646,7 @@ gelu: Function = define(
 )
 
 
-# Functions composed of others, by name: layers.py fills it. They have no rule, hence no record.
+# Functions composed of others, by name: layers/ fills it. They have no rule, hence no record.
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 
