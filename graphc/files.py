@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .errors import GraphcError
+from .errors import GraphcError, visible
 
 
 def file_at(path: Any) -> Path:
@@ -16,3 +16,17 @@ def file_at(path: Any) -> Path:
         raise GraphcError(
             f"a file is named by a string or a path, not by {type(path).__name__}"
         ) from None
+
+
+def write_file(path: Any, content: str | bytes) -> Path:
+    """The path of the file, after it was written: bytes, or text in UTF-8."""
+    file = file_at(path)
+    try:
+        file.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise GraphcError(
+            f"cannot write {visible(str(file))}: {reason}; name a file in a folder that exists and "
+            "can be written to"
+        ) from None
+    return file

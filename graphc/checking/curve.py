@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphcError
+from ..files import write_file
 
 if TYPE_CHECKING:
     from .report import Report
@@ -27,10 +27,7 @@ def draw_curve(report: Report, file: str, row: Any = None) -> None:
             "a curve is drawn of one derivative; this one is along a direction of many"
         )
     points = [(h, e) for h, e in report.curve(chosen) if e > 0]
-    try:
-        Path(file).write_text(curve_svg(points, chosen.label), encoding="utf-8")
-    except OSError as error:
-        raise GraphcError(f"cannot write {file!r}: {(error.strerror or '').lower()}") from None
+    write_file(file, curve_svg(points, chosen.label))
 
 
 def curve_svg(points: list[tuple[float, float]], label: str) -> str:

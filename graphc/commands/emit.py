@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Any
 
-from ..errors import GraphcError, visible
 from ..program.options import BACKENDS, DTYPES, STYLES
 from ..program.wants import MODES, WANTS
 from .reading import names, read_graph
-from .writing import takes_file
+from .writing import takes_file, write_text
 
 EMIT = """\
 writes a module that imports only NumPy (or CuPy); `python module.py` checks its derivatives"""
@@ -46,11 +43,4 @@ def run(options: argparse.Namespace) -> None:
         dtype=options.dtype,
         style=options.style,
     )
-    if options.output == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(options.output).write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise GraphcError(f"cannot write {visible(options.output)}: {reason}") from None
+    write_text(options.output, text)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..derive.modes import the_output
 from ..errors import GraphcError, listing, visible
 from .reading import given_complete, names, point, read_graph
-from .writing import takes_file
+from .writing import takes_file, write_text
 
 FORMATS = ("text", "markdown", "latex", "html")
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
@@ -57,14 +56,7 @@ def run(options: argparse.Namespace) -> None:
         known = listing([".txt", *SUFFIXES])
         raise GraphcError(f"-o: the suffix {visible(suffix)} is not one of {known}; give --format")
     text = getattr(solution, options.format or SUFFIXES.get(suffix, "text"))
-    if options.output == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(options.output).write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise GraphcError(f"cannot write {visible(options.output)}: {reason}") from None
+    write_text(options.output, text)
 
 
 def _solved(options: argparse.Namespace) -> Any:

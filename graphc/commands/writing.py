@@ -1,11 +1,14 @@
-"""What the commands have in common: their file, their formats, JSON."""
+"""What the commands have in common: their file, their formats, where they write."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
+
+from ..files import write_file
 
 FORMATS = ("text", "latex", "json", "markdown")
 
@@ -19,3 +22,11 @@ def takes_file(command: argparse.ArgumentParser, formats: tuple[str, ...] = FORM
 
 def print_json(data: Mapping[str, Any]) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def write_text(output: str, text: str) -> None:
+    """Writes to the file of -o; - is standard output."""
+    if output == "-":
+        sys.stdout.write(text)
+    else:
+        write_file(output, text)

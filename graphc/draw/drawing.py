@@ -10,7 +10,7 @@ from typing import Any
 
 from ..derive.modes import upstream
 from ..errors import GraphcError, listing, nearest, one_of, switch, visible
-from ..files import file_at
+from ..files import file_at, write_file
 from ..structure.structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large
@@ -143,10 +143,10 @@ def draw(
         from .frames import frames_of
 
         return [
-            _written(file.with_name(name), content)
+            write_file(file.with_name(name), content)
             for name, content in frames_of(graph, file, form, frames, **settings)
         ]
-    return _written(file, drawn(graph, form, **settings))
+    return write_file(file, drawn(graph, form, **settings))
 
 
 def format_of(file: Path) -> str:
@@ -158,15 +158,6 @@ def format_of(file: Path) -> str:
             f"{listing('.' + suffix for suffix in SUFFIXES)}"
         )
     return form
-
-
-def _written(file: Path, content: bytes) -> Path:
-    try:
-        file.write_bytes(content)
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise GraphcError(f"cannot write {visible(str(file))}: {reason}") from None
-    return file
 
 
 def complete_point(graph: Structure, of: Any = None) -> Mapping[str, Any] | None:

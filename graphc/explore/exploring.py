@@ -20,7 +20,7 @@ from ..derive.modes import reverse
 from ..derive.request import Request
 from ..draw.fold import EDGES, NODES, is_large
 from ..errors import GraphcError, visible
-from ..files import file_at
+from ..files import file_at, write_file
 from ..structure.structure import Structure
 from .model import MODES, model
 from .scene import colours, escaped, scene
@@ -48,13 +48,7 @@ def explore(
     file = file_at(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise GraphcError(f"{visible(str(file))}: a page is an .html file; call it so")
-    text = page(graph, of, at, wrt, mode)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise GraphcError(f"cannot write {visible(str(file))}: {reason}") from None
-    return file
+    return write_file(file, page(graph, of, at, wrt, mode))
 
 
 def page(

@@ -15,7 +15,7 @@ import numpy as np
 from ..algebra.exact import as_float, brief
 from ..algebra.given import check_real
 from ..errors import GraphcError, listing, nearest
-from ..files import file_at
+from ..files import write_file
 from .module import Task
 from .options import Options
 from .planning import Plan, companions, written
@@ -63,7 +63,7 @@ class Compiled:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the standalone module."""
-        file_at(path).write_text(self.source, encoding="utf-8")
+        write_file(path, self.source)
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The result, as `want` says; arguments by position (inputs, then params) or by name."""
