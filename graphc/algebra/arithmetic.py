@@ -16,10 +16,7 @@ import mpmath
 import numpy as np
 
 from ..shapes import LETTERS, resolve
-from ..table.functions import FUNCTIONS, Function
-from ..table.tensors import OPERATIONS, SELECTIONS
-from ..table.value import COMPARISONS
-from .arrays import (
+from ..table.arrays import (
     adjugate,
     adjugate_change,
     bound_exact,
@@ -35,6 +32,9 @@ from .arrays import (
     scatter,
     winners,
 )
+from ..table.functions import FUNCTIONS, Function
+from ..table.tensors import OPERATIONS, SELECTIONS
+from ..table.value import COMPARISONS
 from .exact import (
     DECIDING_DIGITS,
     INTERNED,

@@ -18,7 +18,7 @@ import mpmath
 import numpy as np
 
 from ..errors import GraphcError
-from .arrays import elements
+from ..table.arrays import elements
 
 SHOWN_OPERATIONS = 24  # an exact result with more operations is given as a 30-digit number
 KEPT_OPERATIONS = 30  # an intermediate value with more is carried as a 50-digit number

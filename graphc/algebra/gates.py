@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..shapes import unused_letters
+from ..table.arrays import split_spec
 from ..table.tensors import SELECTIONS
-from .arrays import split_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

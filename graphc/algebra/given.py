@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 
 from ..errors import GraphcError
-from .arrays import is_exact
+from ..table.arrays import is_exact
 from .exact import WORKING, Exact, as_float
 
 MOST_BITS = 13_288  # of a number that a user gives: 4 000 digits, Python prints 4 300 at most

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..shapes import LETTERS, Shape, Size, unused_letters
 from ..structure.structure import Structure
-from .arrays import split_spec
+from ..table.arrays import split_spec
+from ..table.matrix_form import PAIRS, canonical
 from .gates import Gates
-from .matrix_form import PAIRS, canonical
 
 MOST_COMPARED = 60  # rows that are compared before two formulas count as different
 Term = tuple[Any, int | None]  # an exact factor and the row it multiplies, None for 1

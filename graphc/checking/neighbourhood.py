@@ -15,11 +15,11 @@ import mpmath
 import numpy as np
 
 from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
-from ..algebra.arrays import boxed, split_spec, unboxed
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
 from ..shapes import resolve
 from ..structure.structure import Structure, ancestors
+from ..table.arrays import boxed, split_spec, unboxed
 from .batches import COUNT, Batch, Switch, Unbatched, batched
 from .kept import kept
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..algebra.arithmetic import Numbers, is_exact_zero
-from ..algebra.arrays import is_exact
 from ..algebra.exact import NOTHING, Masked, Undefined, as_float, present, sign_of
 from ..algebra.rules import Algebra, Rows, rule
 from ..errors import GraphcError
@@ -21,6 +20,7 @@ from ..read.given import array
 from ..shapes import Shape
 from ..structure.paths import sweep
 from ..structure.structure import LEAVES, Structure
+from ..table.arrays import is_exact
 from ..table.tensors import OPERATIONS, Local, repeated_to, summed_to
 from ..table.value import Value
 from ..write.formula import formula_text

@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arrays import split_spec
 from ..algebra.exact import as_float
-from ..algebra.matrix_form import (
+from ..shapes import Shape, Size
+from ..structure.structure import LEAVES
+from ..table.arrays import split_spec
+from ..table.functions import FUNCTIONS
+from ..table.matrix_form import (
     ATOM,
     Form,
     Piece,
@@ -26,9 +29,6 @@ from ..algebra.matrix_form import (
     listed,
     new_axes,
 )
-from ..shapes import Shape, Size
-from ..structure.structure import LEAVES
-from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 from .program import Program
 

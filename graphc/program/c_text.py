@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
-from ..algebra.matrix_form import ATOM, Piece, bracket
 from ..errors import GraphcError
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import ATOM, Piece, bracket
 from . import rewrites
 from .c_names import CNames
 from .program import NO_SETTINGS, Builder, Program, Rule, Settings

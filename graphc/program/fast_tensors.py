@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..algebra.arrays import split_spec
-from ..algebra.matrix_form import ATOM, Piece, form_of
+from ..table.arrays import split_spec
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import ATOM, Piece, form_of
 from .array_text import ArrayText
 from .buffers import Pool, Run, runs
 from .module import Task

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..algebra.arrays import split_spec
 from ..shapes import Size
+from ..table.arrays import split_spec
 
 Loops = Sequence[tuple[str, int]]  # variables and how far they run
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arrays import gather, split_spec
 from ..algebra.rules import Rows, rule
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
 from ..shapes import LETTERS, concrete
 from ..structure.structure import Structure, ancestors
+from ..table.arrays import gather, split_spec
 from ..table.tensors import OPERATIONS, Local
 
 MOST_ENTRIES = 5_000_000  # of all terms of one row

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..algebra.matrix_form import ATOM, Piece
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import ATOM, Piece
 from .array_text import ArrayText
 from .naming import Naming
 from .program import Program

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..algebra.matrix_form import ATOM
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import ATOM
 from .array_text import ArrayText
 from .program import Program
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import Undefined, as_float, present
-from ..algebra.matrix_form import ATOM, Piece
+from ..table.matrix_form import ATOM, Piece
 from .notation import LATEX, TEXT, Notation
 from .solution import ABOUT, EQUAL, Math
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..algebra.matrix_form import form_of
 from ..algebra.rules import Rows, rule
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import form_of
 from ..table.tensors import OPERATIONS
 from ..write import latex
 from ..write.formula import as_text, expression_text

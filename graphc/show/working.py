@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..algebra.matrix_form import Piece, bracket
 from ..derive.evaluation import Edge
 from ..derive.modes import Trace
 from ..derive.request import Request
@@ -13,6 +12,7 @@ from ..errors import GraphcError
 from ..shapes import Shape
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
+from ..table.matrix_form import Piece, bracket
 from ..write import latex
 from ..write.formula import Expression, Known, as_numpy, as_text, expression_text, formula_text
 from .notation import LATEX, TEXT, Notation

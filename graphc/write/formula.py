@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..algebra.matrix_form import (
+from ..errors import GraphcError
+from ..shapes import Shape, shape_text
+from ..structure.structure import LEAVES, Structure
+from ..syntax import read_formula, weight
+from ..table.functions import FUNCTIONS
+from ..table.matrix_form import (
     ATOM,
     Piece,
     as_decimal,
@@ -18,11 +23,6 @@ from ..algebra.matrix_form import (
     scatter_text,
     winner_text,
 )
-from ..errors import GraphcError
-from ..shapes import Shape, shape_text
-from ..structure.structure import LEAVES, Structure
-from ..syntax import read_formula, weight
-from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 from . import text_form
 

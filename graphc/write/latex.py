@@ -7,7 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..algebra.matrix_form import (
+from ..shapes import Shape, Size
+from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..table.matrix_form import (
     ATOM,
     Form,
     Piece,
@@ -17,9 +20,6 @@ from ..algebra.matrix_form import (
     gather_text,
     has_gaps,
 )
-from ..shapes import Shape, Size
-from ..structure.structure import Structure
-from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 from .formula import CALLS, formula_text, gates_columns, index_text, is_mask, number_text
 

@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.arrays import split_spec
 from ..algebra.exact import bits
 from ..algebra.given import MOST_BITS
-from ..algebra.matrix_form import (
+from ..errors import GraphcError
+from ..shapes import Shape, shape_text
+from ..syntax import MOST_DIGITS
+from ..table.arrays import split_spec
+from ..table.functions import FUNCTIONS
+from ..table.matrix_form import (
     ATOM,
     Piece,
     axis_text,
@@ -28,10 +32,6 @@ from ..algebra.matrix_form import (
     pad_text,
     rank_of,
 )
-from ..errors import GraphcError
-from ..shapes import Shape, shape_text
-from ..syntax import MOST_DIGITS
-from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 
 # forms of a contraction that are read as this very contraction, or round in the same way

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from graphc.algebra import arrays
 from graphc.algebra.rows import Rows
 from graphc.derive import differentiate
 from graphc.program import buffers, program, rewrites, running, sparse, wants
 from graphc.structure.structure import Structure
+from graphc.table import arrays
 from graphc.table import tensors as operations
 from graphc.table.functions import FUNCTIONS
 from graphc.table.tensors import OPERATIONS
