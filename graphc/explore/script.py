@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..derive.evaluation import Edge
+from ..program.backends.javascript.definitions import definitions
+from ..program.backends.javascript.script import Script, rules
 from ..program.edges import SYMBOL, edges
-from ..program.javascript import Script, rules
-from ..program.javascript_definitions import definitions
 from ..program.program import lower
 from ..structure.structure import Structure
 

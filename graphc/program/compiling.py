@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..structure.structure import Structure
+from .backends.cupy.device import require_device
 from .compiled import Compiled
-from .device import require_device
 from .options import options
 from .planning import companions, planned, written
 from .wants import question

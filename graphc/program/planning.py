@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import GraphcError
-from . import c_text, fast_points, fast_tensors, fused, readable, rewrites
+from . import readable, rewrites
 from .array_text import ArrayText
+from .backends.cupy import c_text, fused
+from .backends.numpy import fast_points, fast_tensors
 from .module import Body, Task, module, task
 from .naming import Naming
 from .options import Options

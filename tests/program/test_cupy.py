@@ -33,7 +33,7 @@ from probes import PROBES, SATURATING, Probe
 import graphc as gc
 from graphc.algebra.exact import as_float
 from graphc.program.array_text import LACKING
-from graphc.program.c_names import RESERVED, CNames
+from graphc.program.backends.cupy.c_names import RESERVED, CNames
 from graphc.program.options import options
 from graphc.program.planning import planned
 from graphc.program.program import evaluate

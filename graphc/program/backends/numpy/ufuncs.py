@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..table.functions import FUNCTIONS
-from ..table.matrix_form import ATOM
-from .array_text import ArrayText
-from .program import Program
+from ....table.functions import FUNCTIONS
+from ....table.matrix_form import ATOM
+from ...array_text import ArrayText
+from ...program import Program
 
 UFUNCS = {
     "add": "add",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import GraphcError
+from ....errors import GraphcError
 
 ELSEWHERE = "use backend='numpy', or emit(backend='cupy') for a module that runs elsewhere"
 

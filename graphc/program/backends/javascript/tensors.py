@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..shapes import Size
-from ..table.arrays import split_spec
+from ....shapes import Size
+from ....table.arrays import split_spec
 
 Loops = Sequence[tuple[str, int]]  # variables and how far they run
 
@@ -219,7 +219,7 @@ def _reduction(form: str) -> Operation:
     return written
 
 
-# Matrix functions, which javascript_definitions.py writes.
+# Matrix functions, which definitions.py writes.
 
 
 def _matrix(name: str) -> Operation:

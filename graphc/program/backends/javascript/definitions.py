@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .definitions import ERF_ABOVE, ERF_BELOW
+from ...definitions import ERF_ABOVE, ERF_BELOW
 
 ERF = f"""\
 const ERF_BELOW = [{", ".join(map(repr, ERF_BELOW))}];

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.exact import as_float
-from ..errors import GraphcError
-from ..table.functions import FUNCTIONS
-from ..table.matrix_form import ATOM, Piece, bracket
-from . import rewrites
+from ....algebra.exact import as_float
+from ....errors import GraphcError
+from ....table.functions import FUNCTIONS
+from ....table.matrix_form import ATOM, Piece, bracket
+from ... import rewrites
+from ...program import NO_SETTINGS, Builder, Program, Rule, Settings
 from .c_names import CNames
-from .program import NO_SETTINGS, Builder, Program, Rule, Settings
 
 TYPES = {"float64": "double", "float32": "float"}
 LONGEST = 88  # characters of an expression, before a part of it gets a name of its own

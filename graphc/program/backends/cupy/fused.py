@@ -6,12 +6,12 @@ and no intermediate value goes through memory.
 
 from __future__ import annotations
 
-from . import readable
-from .array_text import ArrayText
+from ... import readable
+from ...array_text import ArrayText
+from ...module import Task
+from ...naming import Naming
 from .c_names import CNames
 from .c_text import CText, c_statements
-from .module import Task
-from .naming import Naming
 
 MOST_PARAMETERS = 60  # arrays of a kernel: its arguments have to fit into 4 kB
 MOST_OPERATIONS = 4000  # of a kernel, which the device's compiler takes as one piece

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .array_text import ArrayText
-from .buffers import Pool, Run, runs
-from .module import Task
-from .naming import Naming
-from .readable import Returned
-from .statements import statements
+from ...array_text import ArrayText
+from ...buffers import Pool, Run, runs
+from ...module import Task
+from ...naming import Naming
+from ...readable import Returned
+from ...statements import statements
+from ...wants import Matrix, Results
 from .ufuncs import into
-from .wants import Matrix, Results
 
 FEW_ROWS = 2000  # of a program that is written a second time, for a single point
 VALUE, MASK = "b", "m"  # kinds of buffers

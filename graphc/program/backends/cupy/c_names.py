@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from ..table.functions import FUNCTIONS
-from .naming import Naming
+from ....table.functions import FUNCTIONS
+from ...naming import Naming
 
 KEYWORDS = """
 alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.exact import as_float
-from ..shapes import Size, resolve
-from ..table.functions import FUNCTIONS
-from ..table.tensors import OPERATIONS
-from . import rewrites
-from .javascript_tensors import TENSORS, Variable, element, nested, place
-from .program import Program, Rule
+from ....algebra.exact import as_float
+from ....shapes import Size, resolve
+from ....table.functions import FUNCTIONS
+from ....table.tensors import OPERATIONS
+from ... import rewrites
+from ...program import Program, Rule
+from .tensors import TENSORS, Variable, element, nested, place
 
 COMPARISONS = {"eq": "===", "ne": "!=="}  # the others are written as in the text form
 POWERS: Mapping[Any, str] = {

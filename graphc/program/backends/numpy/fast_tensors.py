@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..table.arrays import split_spec
-from ..table.functions import FUNCTIONS
-from ..table.matrix_form import ATOM, Piece, form_of
-from .array_text import ArrayText
-from .buffers import Pool, Run, runs
-from .module import Task
-from .naming import Naming
-from .readable import Returned
+from ....table.arrays import split_spec
+from ....table.functions import FUNCTIONS
+from ....table.matrix_form import ATOM, Piece, form_of
+from ...array_text import ArrayText
+from ...buffers import Pool, Run, runs
+from ...module import Task
+from ...naming import Naming
+from ...readable import Returned
 from .ufuncs import into
 
 Buffer = tuple[tuple[str, str], int]  # ((shape, dtype), number)

@@ -1,0 +1,1 @@
+"""Back ends: a folder for each, with what only it needs."""

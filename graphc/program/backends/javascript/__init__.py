@@ -1,0 +1,1 @@
+"""JavaScript: the programs of a page."""
