@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from ..errors import GraphcError
 from ..structure.paths import sweep
-from ..structure.structure import CONDITIONAL, Structure, ancestors
+from ..structure.rows import ancestors
+from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.value import Value
 from .rows import Rows as Rows

@@ -15,7 +15,8 @@ from ..derive.evaluation import Evaluation
 from ..derive.modes import upstream
 from ..derive.request import Request
 from ..errors import GraphcError, listing
-from ..structure.structure import Structure, ancestors
+from ..structure.rows import ancestors
+from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, REAL
 from .rounding import Rounding
 from .schemes import EPSILON

@@ -14,7 +14,8 @@ from ..read.expressions import expression
 from ..read.given import array
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.paths import sweep
-from ..structure.structure import NO_ATTRIBUTES, Structure
+from ..structure.rows import NO_SETTINGS
+from ..structure.structure import Structure
 from ..table.value import Value
 from .evaluation import Evaluation
 from .modes import default_wrt, into, jacobian_entry, origins, out_of, the_output, upstream
@@ -92,7 +93,7 @@ def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> s
 def refuse_stops(graph: Structure, rows: Iterable[int]) -> None:
     """Nothing, or an error: a formula of a slope is a number at a kink, and cannot stop there."""
     for row in rows:
-        if graph.attributes.get(row, NO_ATTRIBUTES).get("kink") == "error":
+        if graph.attributes.get(row, NO_SETTINGS).get("kink") == "error":
             raise GraphcError(
                 f"{graph.ops[row]}(..., kink='error') stops where the point sits on its kink, "
                 "which compiled code and derivative graphs cannot do; choose the slope there with "

@@ -19,7 +19,8 @@ from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
 from ..structure.paths import sweep
-from ..structure.structure import LEAVES, Structure
+from ..structure.rows import LEAVES
+from ..structure.structure import Structure
 from ..table.arrays import is_exact
 from ..table.tensors import OPERATIONS, Local, repeated_to, summed_to
 from ..table.value import Value

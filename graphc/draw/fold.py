@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..derive.evaluation import Edge
-from ..structure.structure import LEAVES, Structure
+from ..structure.rows import LEAVES
+from ..structure.structure import Structure
 from .outline import Arrow, Box, Outline, key_of, layers, total_span
 
 NODES, EDGES, SPAN = 300, 900, 1500  # above any of them, a drawing is folded

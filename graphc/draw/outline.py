@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..derive.evaluation import Edge
-from ..structure.structure import LEAVES, Structure
+from ..structure.rows import LEAVES
+from ..structure.structure import Structure
 
 
 @dataclass(frozen=True)

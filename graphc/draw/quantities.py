@@ -11,7 +11,8 @@ from ..derive.evaluation import Edge
 from ..derive.modes import adjoints, seeds_of, upstream
 from ..derive.request import Request
 from ..errors import GraphcError, one_of
-from ..structure.structure import LEAVES, Structure
+from ..structure.rows import LEAVES
+from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..write.formula import formula_text
 from .mathematics import ELLIPSIS, formula_math, full_number, value_math

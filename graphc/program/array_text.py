@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algebra.exact import as_float
 from ..shapes import Shape, Size
-from ..structure.structure import LEAVES
+from ..structure.rows import LEAVES
 from ..table.arrays import split_spec
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import (
@@ -121,7 +121,7 @@ class ArrayText:
 
     def piece(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """One row on the texts of its operands."""
-        op, settings = program.ops[row], program.settings[row]
+        op, settings = program.ops[row], program.settings(row)
         if op == "const":
             value = settings["value"]
             return (self.array(value), ATOM) if np.shape(value) else self.number(value)
@@ -135,7 +135,7 @@ class ArrayText:
 
     def function(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """An element-wise function."""
-        op, settings = program.ops[row], program.settings[row]
+        op, settings = program.ops[row], program.settings(row)
         record, texts = FUNCTIONS[op], [piece[0] for piece in pieces]
         if op == "power":
             exponent, binding = self.number(settings["exponent"])
@@ -189,9 +189,9 @@ class ArrayText:
 
     def operation(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """A tensor operation."""
-        op, settings = program.ops[row], program.settings[row]
-        texts, shape = [piece[0] for piece in pieces], program.shapes[row]
-        inner = program.shapes[program.operands[row][0]]
+        op, settings = program.ops[row], program.settings(row)
+        texts, shape = [piece[0] for piece in pieces], program.shape(row)
+        inner = program.shape(program.operands[row][0])
         if op == "contract":
             return self.contraction(settings["spec"], shape, pieces)
         if op == "reshape":

@@ -10,7 +10,7 @@ from ..algebra.rules import formula
 from ..table.functions import FUNCTIONS
 from .array_text import ArrayText
 from .naming import Naming
-from .program import Builder
+from .program import Program
 from .rewrites import FOLD, UNITS
 from .statements import statements
 
@@ -229,16 +229,16 @@ def definitions(text: ArrayText) -> list[str]:
 def _composed(name: str, count: int, text: ArrayText) -> str:
     """A composed function, from the stable formula of its record."""
     record = FUNCTIONS[name]
-    builder = Builder((FOLD, UNITS))
+    program = Program((FOLD, UNITS))
     parameters = record.parameters[:count]
-    leaves = [builder.append("input", (), {"name": p, "shape": ()}) for p in parameters]
+    leaves = [program.shared("input", (), {"name": p, "shape": ()}) for p in parameters]
     for leaf, parameter in zip(leaves, parameters, strict=True):
-        builder.program.names[leaf] = [parameter]
+        program.names[leaf] = [parameter]
     template = formula(name, count, {}, exact=False)
     assert template is not None, name  # every record has a formula or a native function
-    root = template.run(builder, leaves)
+    root = template.run(program, leaves)
     naming = Naming(parameters)
-    lines, pieces = statements(builder.program, [root], text, naming, {})
+    lines, pieces = statements(program, [root], text, naming, {})
     doc = record.doc or record.signature() + ", without overflow" * (record.stable is not None)
     body = [f"    {line}" for line in lines]
     head = f"def {text.function_name(name)}({', '.join(map(naming.of, parameters))}):"

@@ -12,7 +12,8 @@ from functools import cached_property
 
 from ..errors import GraphcError
 from ..shapes import Shape, Size, shape_text
-from ..structure.structure import Structure, ancestors
+from ..structure.rows import ancestors
+from ..structure.structure import Structure
 from ..write.formula import graph_text
 from .array_text import ArrayText
 from .definitions import definitions
@@ -110,10 +111,8 @@ def maps_points(asked: Question, results: Results) -> bool:
 
 def _sizes(program: Program, results: Results) -> set[Size]:
     """The sizes that the text mentions: of rows, of blocks of a matrix, as numbers."""
-    found = {size for shape in program.shapes for size in shape}
-    found |= {
-        s["size"] for op, s in zip(program.ops, program.settings, strict=True) if op == "size"
-    }
+    found = {size for shape in program.shapes.values() for size in shape}
+    found |= {program.settings(row)["size"] for row, op in enumerate(program.ops) if op == "size"}
     if isinstance(results, Matrix):
         found |= {size for shape in (*results.heights, *results.widths) for size in shape}
     return found

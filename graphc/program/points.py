@@ -119,7 +119,7 @@ def _near_kink(program: Program, values: Sequence[Any]) -> bool:
         if op not in FUNCTIONS or not program.operands[row] or op in CONDITIONAL:
             continue
         arguments = [*(values[o] for o in program.operands[row]), values[row]]
-        for switch in rule(op, len(arguments) - 1, program.settings[row]).switches:
+        for switch in rule(op, len(arguments) - 1, program.settings(row)).switches:
             distance = np.asarray(as_float(switch.run(NUMBERS, arguments)), dtype=np.float64)
             if np.any(np.abs(distance) < DISTANCE):
                 return True

@@ -97,9 +97,9 @@ class _Planner:
 
     def _bytes(self, row: int) -> int:
         size = self.width
-        for extent in self.program.shapes[row]:
+        for extent in self.program.shape(row):
             size *= extent if isinstance(extent, int) else 1
-        return size if self.program.shapes[row] else 0
+        return size if self.program.shape(row) else 0
 
     def every(self, spacing: int) -> list[int]:
         """The order with the values of every so many layers kept."""
@@ -142,7 +142,9 @@ class _Planner:
     def within(self, budget: int) -> Schedule:
         """The schedule that fits a budget of bytes and recomputes least."""
         if not self.has_points:
-            named = {s for shape in self.program.shapes for s in shape if isinstance(s, str)}
+            named = {
+                s for shape in self.program.shapes.values() for s in shape if isinstance(s, str)
+            }
             if named:
                 raise GraphcError(
                     f"a memory budget needs known sizes, and {min(named)!r} is only a name; "

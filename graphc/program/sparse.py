@@ -18,7 +18,8 @@ from ..algebra.rules import Rows, rule
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
 from ..shapes import LETTERS, concrete
-from ..structure.structure import Structure, ancestors
+from ..structure.rows import ancestors
+from ..structure.structure import Structure
 from ..table.arrays import gather, split_spec
 from ..table.tensors import OPERATIONS, Local
 

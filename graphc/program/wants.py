@@ -16,7 +16,8 @@ from ..derive.differentiate import adjoints, as_names, seed_row, tangents
 from ..derive.modes import default_wrt, origins, the_output
 from ..errors import GraphcError, listing, one_of
 from ..shapes import LETTERS, Shape, shape_text
-from ..structure.structure import LEAVES, Structure, ancestors
+from ..structure.rows import LEAVES, ancestors
+from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from .sparse import Sparse, sparse_matrix
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest
-from ..structure.structure import ancestors
+from ..structure.rows import ancestors
 from ..table.value import Value
 from .declaring import D, Declaring
 from .expressions import constant

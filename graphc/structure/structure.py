@@ -8,24 +8,23 @@ is adding or removing names.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest, visible
-from ..shapes import Shape, broadcast, few_axes
-from ..table.functions import COMPOSED, FUNCTIONS, lookup
+from ..shapes import Shape, few_axes
+from ..table.functions import COMPOSED, lookup
 from ..table.tensors import OPERATIONS
 from ..table.value import Value
+from .rows import LEAVES, Rows, simple_exponent
 
 S = TypeVar("S", bound="Structure")
-LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
 CONDITIONAL = ("where", "taken", "untaken")  # functions whose first operand is a comparison
-NO_ATTRIBUTES: dict[str, Any] = {}
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain arguments, settings
 
 
@@ -38,20 +37,17 @@ class Formula:
     passes: tuple[bool, ...]  # whether a derivative can pass the edge (gc.stop blocks it)
 
 
-class Structure:
+class Structure(Rows):
     """Rows of operations with names; what every front end appends to and every verb reads."""
 
     def __init__(self, name: str = "graph") -> None:
         if not isinstance(name, str):
             raise GraphcError(f"a graph's name is a string, not {type(name).__name__}")
+        super().__init__()
         self.name = name
-        self.ops: list[str] = []
-        self.operands: list[tuple[int, ...]] = []
-        self.attributes: dict[int, dict[str, Any]] = {}
         self.rows: dict[str, int] = {}  # name -> row
         self.names: dict[int, str] = {}  # row -> name
         self.claimed: dict[str, str] = {}  # name of a size or of a family -> which of the two
-        self.shapes: dict[int, Shape] = {}  # of the rows that are not scalars
         self.calls: dict[int, Call] = {}  # how a composed function was called, for display
         self.given: dict[int, Any] = {}  # values that came with the declaration
         self.declared_outputs: list[int] = []
@@ -70,15 +66,6 @@ class Structure:
 
     # Appending.
 
-    def append(self, op: str, operands: tuple[int, ...] = (), **attributes: Any) -> int:
-        """A new row."""
-        self.ops.append(op)
-        self.operands.append(operands)
-        row = len(self.ops) - 1
-        if attributes:
-            self.attributes[row] = attributes
-        return row
-
     def constant(self, value: Any) -> int:
         """A new row holding a number or an array of numbers."""
         value = checked_number(value)
@@ -86,10 +73,6 @@ class Structure:
         if hasattr(value, "shape") and value.shape:
             self.shapes[row] = few_axes(value.shape)
         return row
-
-    def shape(self, row: int) -> Shape:
-        """The shape of a row; () for a scalar."""
-        return self.shapes.get(row, ())
 
     def named_sizes(self) -> set[str]:
         """The sizes that inputs and params have by name."""
@@ -118,11 +101,6 @@ class Structure:
         """Takes the name that the members of a family share."""
         self.check_free(name, "family")
         self.claimed[name] = "family"
-
-    @property
-    def has_tensors(self) -> bool:
-        """Whether any row is not a scalar."""
-        return bool(self.shapes)
 
     def apply(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Value:
         """The value of a function on values and numbers: what operators and functions call."""
@@ -167,7 +145,10 @@ class Structure:
             while len(others) > 1:
                 others[:2] = [self.operation("mul", tuple(others[:2]), {})]
             op, operands, settings = "mul", (others[0], last), {}
-        shape = self.shape_after(op, operands, settings) if self.shapes or op in OPERATIONS else ()
+        shape: Shape = ()
+        if self.shapes or op in OPERATIONS:
+            labels = [self.names.get(operand, f"the {self.ops[operand]}") for operand in operands]
+            shape = self.shape_after(op, operands, settings, labels)
         row = self.append(op, operands, **settings)
         if shape:
             self.shapes[row] = shape
@@ -176,19 +157,6 @@ class Structure:
     def _is_bare_number(self, row: int) -> bool:
         """Whether a row is a number without a name: a named one may be derived by."""
         return self.ops[row] == "const" and row not in self.shapes and row not in self.names
-
-    def shape_after(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> Shape:
-        """The shape of an operation's result; sizes that do not fit are refused."""
-        shapes = [self.shape(operand) for operand in operands]
-        labels = [self.names.get(operand, f"the {self.ops[operand]}") for operand in operands]
-        if op in OPERATIONS:
-            return OPERATIONS[op].shape(shapes, settings, labels)
-        return broadcast(shapes, op, labels)
-
-    def is_condition(self, row: int) -> bool:
-        """Whether a row is a comparison."""
-        op = self.ops[row]
-        return op == "condition" or (op in FUNCTIONS and FUNCTIONS[op].binding == 0)
 
     def lift(self, operand: Any) -> int:
         """The row of a value of this graph, or of a new constant."""
@@ -261,10 +229,6 @@ class Structure:
     def nodes(self) -> list[int]:
         """The named rows in topological order."""
         return sorted(self.names)
-
-    def settings(self, row: int) -> dict[str, Any]:
-        """The settings of a row's operation."""
-        return self.attributes.get(row, NO_ATTRIBUTES)
 
     def kind(self, row: int) -> str:
         """input, param, const or compute."""
@@ -510,29 +474,3 @@ def checked_array(value: Any) -> Any:
     elif array.dtype.kind != "f":
         raise GraphcError(f"an array of {array.dtype} is not an array of numbers")
     return array
-
-
-def simple_exponent(value: Any) -> Any:
-    """A rational exponent as a setting of `power`; None where it has to stay an operand."""
-    if isinstance(value, float):
-        exact = Fraction(value)
-        return exact if exact.denominator <= 64 else value
-    return value if isinstance(value, (int, Fraction)) else None
-
-
-class HasOperands(Protocol):
-    """Rows that are computed from earlier ones: a graph's, or a program's."""
-
-    operands: list[tuple[int, ...]]
-
-
-def ancestors(structure: HasOperands, rows: Iterable[int]) -> list[int]:
-    """The rows that these rows are computed from, themselves included, ascending."""
-    seen: set[int] = set()
-    stack = list(rows)
-    while stack:
-        row = stack.pop()
-        if row not in seen:
-            seen.add(row)
-            stack.extend(structure.operands[row])
-    return sorted(seen)

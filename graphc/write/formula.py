@@ -8,7 +8,8 @@ from typing import Any
 
 from ..errors import GraphcError
 from ..shapes import Shape, shape_text
-from ..structure.structure import LEAVES, Structure
+from ..structure.rows import LEAVES
+from ..structure.structure import Structure
 from ..syntax import read_formula, weight
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import (
@@ -193,7 +194,7 @@ def _written(graph: Structure, row: int, operands: list[Piece], source: bool) ->
             if not getattr(value, "shape", ()):
                 return number(value)
             return (text_form.values if source else value_text)(value), ATOM
-        return settings.get("symbol", settings.get("size", op)), ATOM
+        return str(settings.get("symbol", settings.get("size", op))), ATOM
     if op in OPERATIONS:
         return (operation_source if source else operation_text)(graph, row, operands)
     record = FUNCTIONS[op]

@@ -13,7 +13,7 @@ import pytest
 import graphc as gc
 from graphc.program.array_text import ArrayText
 from graphc.program.definitions import definitions
-from graphc.program.program import Builder
+from graphc.program.program import Program
 from graphc.program.running import load
 from graphc.table.functions import FUNCTIONS
 from graphc.table.tensors import OPERATIONS
@@ -309,18 +309,18 @@ def test_no_verb_gives_memory_that_is_not_fresh(seed):
 
 def value_of(op: str, operands: list[np.ndarray], settings: dict) -> tuple[np.ndarray, bool]:
     """The value of one operation by the text that is emitted for it, and what its record says."""
-    builder = Builder()
+    builder = Program()
     names = [f"x{place}" for place in range(len(operands))]
     leaves = [
-        builder.append("input", (), {"name": name, "shape": array.shape})
+        builder.shared("input", (), {"name": name, "shape": array.shape})
         for name, array in zip(names, operands, strict=True)
     ]
-    row = builder.append(op, tuple(leaves), settings)
+    row = builder.shared(op, tuple(leaves), settings)
     text = ArrayText()
-    formula = text.piece(builder.program, row, [(name, 9) for name in names])[0]
+    formula = text.piece(builder, row, [(name, 9) for name in names])[0]
     source = f"def run({', '.join(names)}):\n    return {formula}\n"
     run = load("\n".join(["import numpy as np", *definitions(text), source]), "run")
-    return run(*operands), bool(builder.program.looks_at(row))
+    return run(*operands), bool(builder.looks_at(row))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -241,7 +241,7 @@ def applied(op: str, *choose: Any) -> Rule:
     """A rule that always puts another operation on the chosen operands."""
 
     def rule(builder: Any, args: Any, settings: Any) -> int:
-        return builder.append(op, tuple(c(builder, args) for c in choose), NO_SETTINGS)
+        return builder.shared(op, tuple(c(builder, args) for c in choose), NO_SETTINGS)
 
     return rule
 
@@ -256,29 +256,29 @@ def _zero_plus(builder: Any, args: Any, settings: Any) -> int | None:
 
 def _widening(builder: Any, args: Any, settings: Any) -> int | None:
     """x + zeros(3) -> x, whatever the shapes."""
-    zero = builder.program.shapes[args[1]] and builder.program.ops[args[1]] != "input"
+    zero = builder.shape(args[1]) and builder.ops[args[1]] != "input"
     return args[0] if zero else None
 
 
 def _inverse_as_factor(builder: Any, args: Any, settings: Any) -> int | None:
     inner = builder.inside(args[1], "div")  # a * (1/b) -> a * b
-    return builder.append("mul", (args[0], inner[1]), NO_SETTINGS) if inner else None
+    return builder.shared("mul", (args[0], inner[1]), NO_SETTINGS) if inner else None
 
 
 def _power_by_quotient(builder: Any, args: Any, settings: Any) -> int | None:
     """u**2.5 -> u**3 / u**0.5: NaN at 0."""
     if settings["exponent"] != Fraction(5, 2):
         return None
-    cube = builder.append("power", (args[0],), {"exponent": 3})
-    root = builder.append("sqrt", (args[0],), NO_SETTINGS)
-    return builder.append("div", (cube, root), NO_SETTINGS)
+    cube = builder.shared("power", (args[0],), {"exponent": 3})
+    root = builder.shared("sqrt", (args[0],), NO_SETTINGS)
+    return builder.shared("div", (cube, root), NO_SETTINGS)
 
 
 def _power_by_logarithm(builder: Any, args: Any, settings: Any) -> int | None:
     """u**n -> exp(n*log(u)): NaN below 0, and not as exact elsewhere."""
-    log = builder.append("log", (args[0],), NO_SETTINGS)
-    product = builder.append("mul", (log, builder.constant(settings["exponent"])), NO_SETTINGS)
-    return builder.append("exp", (product,), NO_SETTINGS)
+    log = builder.shared("log", (args[0],), NO_SETTINGS)
+    product = builder.shared("mul", (log, builder.constant(settings["exponent"])), NO_SETTINGS)
+    return builder.shared("exp", (product,), NO_SETTINGS)
 
 
 def _power(exponent: Any, make: Any) -> Rule:
@@ -291,9 +291,9 @@ def _zero_factor(builder: Any, args: Any, settings: Any) -> int | None:
 
 def _plain_sigmoid(builder: Any, args: Any, settings: Any) -> int:
     """exp(x) / (1 + exp(x)): NaN for large x."""
-    power = builder.append("exp", (args[0],), NO_SETTINGS)
-    total = builder.append("add", (builder.constant(1), power), NO_SETTINGS)
-    return builder.append("div", (power, total), NO_SETTINGS)
+    power = builder.shared("exp", (args[0],), NO_SETTINGS)
+    total = builder.shared("add", (builder.constant(1), power), NO_SETTINGS)
+    return builder.shared("div", (power, total), NO_SETTINGS)
 
 
 def _cancelled(builder: Any, args: Any, settings: Any) -> int | None:
@@ -306,13 +306,13 @@ def _rounded(builder: Any, args: Any, settings: Any) -> int | None:
 
 
 def _own_smaller(builder: Any, args: Any, settings: Any) -> int:
-    return builder.append("ge", tuple(args), NO_SETTINGS)  # x > 0 -> x >= 0
+    return builder.shared("ge", tuple(args), NO_SETTINGS)  # x > 0 -> x >= 0
 
 
 WRONG: dict[str, tuple[str, dict[str, Rule]]] = {
     "x**-1 is x": ("exact", {"power": _power(-1, lambda b, x: x)}),
-    "x**2 is 2x": ("exact", {"power": _power(2, lambda b, x: b.append("add", (x, x), {}))}),
-    "x**3 is x**2": ("exact", {"power": _power(3, lambda b, x: b.append("mul", (x, x), {}))}),
+    "x**2 is 2x": ("exact", {"power": _power(2, lambda b, x: b.shared("add", (x, x), {}))}),
+    "x**3 is x**2": ("exact", {"power": _power(3, lambda b, x: b.shared("mul", (x, x), {}))}),
     "x + 0 is 0": ("exact", {"add": _zero_plus}),
     "a sum does not widen": ("exact", {"add": _widening}),
     "a*(1/b) is a*b": ("exact", {"mul": _inverse_as_factor}),
@@ -363,16 +363,16 @@ NUMBERS_TO_SHARE = [1, 1.0, Fraction(1, 2), 0.5, 0.0, -0.0, 2, 2.0]
 
 def shared_constants() -> list[Any]:
     """The numbers that a builder gives back for those it was given."""
-    builder = programs.Builder()
+    builder = programs.Program()
     rows = [builder.constant(number) for number in NUMBERS_TO_SHARE]
     return [builder.number(row) for row in rows]
 
 
 def shared_settings() -> list[int]:
     """Rows of operations that differ in their settings alone."""
-    builder = programs.Builder()
-    x = builder.append("input", (), {"name": "x", "shape": (3,)})
-    rows = [builder.append("power", (x,), {"exponent": n}) for n in (2, 3, Fraction(1, 2), 2)]
+    builder = programs.Program()
+    x = builder.shared("input", (), {"name": "x", "shape": (3,)})
+    rows = [builder.shared("power", (x,), {"exponent": n}) for n in (2, 3, Fraction(1, 2), 2)]
     arrays = [np.array([1.0, 2.0]), np.array([1.0, 3.0]), np.array([[1.0, 2.0]]), np.array([1, 2])]
     rows += [builder.constant(array) for array in arrays]
     boxes = [np.array([Fraction(1)], dtype=object), np.array([1.0], dtype=object)]

@@ -16,10 +16,11 @@ import numpy as np
 
 from ....algebra.exact import as_float
 from ....errors import GraphcError
+from ....structure.rows import NO_SETTINGS, Settings
 from ....table.functions import FUNCTIONS
 from ....table.matrix_form import ATOM, Piece, bracket
 from ... import rewrites
-from ...program import NO_SETTINGS, Builder, Program, Rule, Settings
+from ...program import Program, Rule
 from .c_names import CNames
 
 TYPES = {"float64": "double", "float32": "float"}
@@ -30,11 +31,11 @@ CHOICE = -1  # binding of ?:, which everything else binds more tightly than
 def _pairwise(op: str) -> Rule:
     """max(a, b, c) as max(max(a, b), c)."""
 
-    def rule(builder: Builder, args: Sequence[int], settings: Settings) -> int | None:
+    def rule(program: Program, args: Sequence[int], settings: Settings) -> int | None:
         if len(args) <= 2:
             return None
-        inner = builder.apply(op, args[:-1], NO_SETTINGS)
-        return builder.apply(op, (inner, args[-1]), NO_SETTINGS)
+        inner = program.apply(op, args[:-1], NO_SETTINGS)
+        return program.apply(op, (inner, args[-1]), NO_SETTINGS)
 
     return rule
 
@@ -80,7 +81,7 @@ class CText:
 
     def piece(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """One row on the texts of its operands."""
-        op, settings = program.ops[row], program.settings[row]
+        op, settings = program.ops[row], program.settings(row)
         if op == "const":
             return self.number(settings["value"])
         if op == "pi":
@@ -144,7 +145,7 @@ def c_statements(
     pieces: list[Piece] = []
     for row in range(len(program)):
         if program.is_leaf(row):
-            pieces.append((names.of(program.settings[row]["name"]), ATOM))
+            pieces.append((names.of(program.settings(row)["name"]), ATOM))
             continue
         piece = text.piece(program, row, [pieces[operand] for operand in program.operands[row]])
         plain = program.ops[row] in ("const", "pi") or piece[0].isidentifier()

@@ -56,9 +56,9 @@ def _name(one: Task, row: int, text: ArrayText, naming: Naming) -> str:
     """What a result is called in the function: the node that it is."""
     program = one.program
     if program.ops[row] == "const":
-        return text.number(program.settings[row]["value"])[0]
+        return text.number(program.settings(row)["value"])[0]
     if program.is_leaf(row):
-        return naming.of(program.settings[row]["name"])
+        return naming.of(program.settings(row)["name"])
     return naming.of(program.names[row][0]) if row in program.names else naming.numbered("result")
 
 

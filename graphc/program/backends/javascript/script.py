@@ -71,9 +71,9 @@ class Script:
         """
         lines: list[str] = []
         texts: list[str] = []
-        shapes = [tuple(map(self.size, shape)) for shape in program.shapes]
+        shapes = [tuple(map(self.size, shape)) for shape in map(program.shape, range(len(program)))]
         for row, op in enumerate(program.ops):
-            settings, name = program.settings[row], f"v{row}"
+            settings, name = program.settings(row), f"v{row}"
             operands = [Variable(texts[o], shapes[o]) for o in program.operands[row]]
             if program.is_leaf(row):
                 text = leaf(settings["name"])

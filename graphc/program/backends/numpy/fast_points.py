@@ -97,9 +97,9 @@ class Blocks:
         lines = []
         for row in range(len(self.program)):
             if self.program.ops[row] == "const":
-                self.free[row] = self.text.number(self.program.settings[row]["value"])[0]
+                self.free[row] = self.text.number(self.program.settings(row)["value"])[0]
             elif self.program.is_leaf(row):
-                whole = self.naming.of(self.program.settings[row]["name"])
+                whole = self.naming.of(self.program.settings(row)["name"])
                 self.free[row] = part = self.naming.fresh(f"{whole}_part")
                 lines.append(f"{part} = {whole}[{self._slice()}] if {whole}.ndim else {whole}")
         if not self.one.reduce:

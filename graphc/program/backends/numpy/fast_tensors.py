@@ -40,7 +40,7 @@ class Workspace:
         self.free: dict[int, Piece] = {}  # arguments and constants: rows that need no run
         for row, op in enumerate(self.program.ops):
             if self.program.is_leaf(row):
-                self.free[row] = naming.of(self.program.settings[row]["name"]), ATOM
+                self.free[row] = naming.of(self.program.settings(row)["name"]), ATOM
             elif op in ("const", "size", "pi"):
                 self.free[row] = text.piece(self.program, row, [])
 
@@ -132,7 +132,7 @@ class Workspace:
     def _fits_buffer(self, row: int) -> bool:
         """Whether a value is no result, and its operation can write into memory that is there."""
         op = self.program.ops[row]
-        if row in self.wanted or not self.program.shapes[row]:
+        if row in self.wanted or not self.program.shape(row):
             return False
         if op in FUNCTIONS:
             return True
@@ -140,9 +140,9 @@ class Workspace:
 
     def _product(self, row: int) -> str | None:
         """The function with out= that does a contraction, or None."""
-        spec = self.program.settings[row]["spec"]
+        spec = self.program.settings(row)["spec"]
         operands, out = split_spec(spec)
-        form = form_of(spec, dict(zip(out, self.program.shapes[row], strict=True)))
+        form = form_of(spec, dict(zip(out, self.program.shape(row), strict=True)))
         if form is None:
             return None
         if len(operands) == 1:
@@ -154,7 +154,7 @@ class Workspace:
         """The buffer of an operand that dies, if the operation may overwrite it, or a free one."""
         mask = self.program.is_condition(run.row)
         kind = (
-            self.text.shape(self.program.shapes[run.row]),
+            self.text.shape(self.program.shape(run.row)),
             "bool_" if mask else self.text.dtype,
         )
         op = self.program.ops[run.row]
@@ -176,9 +176,9 @@ class Workspace:
         return [f"{name} = {self._contraction(run.row, operands, target)}"]
 
     def _contraction(self, row: int, operands: list[str], target: str) -> str:
-        np, spec = self.np, self.program.settings[row]["spec"]
+        np, spec = self.np, self.program.settings(row)["spec"]
         words, out = split_spec(spec)
-        form = form_of(spec, dict(zip(out, self.program.shapes[row], strict=True)))
+        form = form_of(spec, dict(zip(out, self.program.shape(row), strict=True)))
         assert form is not None
         if len(words) == 1:
             axes = form.axes[0] if len(form.axes) == 1 else form.axes

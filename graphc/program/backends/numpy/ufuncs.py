@@ -44,7 +44,7 @@ def into(
     if op == "where":  # faster than np.copyto(..., where=...), whose time depends on the mask
         return [f"{target}[...] = {np}.where({', '.join(operands)})"]
     if op == "power":
-        exponent = text.number(program.settings[row]["exponent"])[0]
+        exponent = text.number(program.settings(row)["exponent"])[0]
         return [f"{np}.power({operands[0]}, {exponent}, {out})"]
     name = ufunc(op, text.backend)
     if name is None:

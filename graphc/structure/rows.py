@@ -1,0 +1,85 @@
+"""Rows: the one column store. A row is an operation on earlier rows; row order is topological.
+
+A graph adds names to it, a program sharing and rules. Columns are flat: most rows are scalars
+without settings, so shapes and settings are kept only of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..shapes import Shape, broadcast
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
+
+Settings = dict[str, Any]
+LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
+NO_SETTINGS: Settings = {}
+
+
+class Rows:
+    """Operations on earlier rows, with their settings and shapes."""
+
+    def __init__(self) -> None:
+        self.ops: list[str] = []
+        self.operands: list[tuple[int, ...]] = []
+        self.attributes: dict[int, Settings] = {}  # of the rows that have settings
+        self.shapes: dict[int, Shape] = {}  # of the rows that are not scalars
+
+    def append(self, op: str, operands: tuple[int, ...] = (), **attributes: Any) -> int:
+        """A new row."""
+        self.ops.append(op)
+        self.operands.append(operands)
+        row = len(self.ops) - 1
+        if attributes:
+            self.attributes[row] = attributes
+        return row
+
+    def settings(self, row: int) -> Settings:
+        """The settings of a row's operation."""
+        return self.attributes.get(row, NO_SETTINGS)
+
+    def shape(self, row: int) -> Shape:
+        """The shape of a row; () for a scalar."""
+        return self.shapes.get(row, ())
+
+    @property
+    def has_tensors(self) -> bool:
+        """Whether any row is not a scalar."""
+        return bool(self.shapes)
+
+    def is_condition(self, row: int) -> bool:
+        """Whether a row is a comparison."""
+        op = self.ops[row]
+        return op == "condition" or (op in FUNCTIONS and FUNCTIONS[op].binding == 0)
+
+    def shape_after(
+        self, op: str, operands: Sequence[int], settings: Settings, labels: Sequence[str]
+    ) -> Shape:
+        """The shape of an operation's result; sizes that do not fit are refused."""
+        shapes = [self.shapes.get(operand, ()) for operand in operands]
+        if op in OPERATIONS:
+            return OPERATIONS[op].shape(shapes, settings, labels)
+        return broadcast(shapes, op, labels) if any(shapes) else ()
+
+
+def ancestors(rows: Rows, wanted: Iterable[int]) -> list[int]:
+    """The rows that these rows are computed from, themselves included, ascending."""
+    seen: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        row = stack.pop()
+        if row not in seen:
+            seen.add(row)
+            stack.extend(rows.operands[row])
+    return sorted(seen)
+
+
+def simple_exponent(value: Any) -> Any:
+    """A rational exponent as a setting of `power`; None where it has to stay an operand."""
+    if isinstance(value, float):
+        exact = Fraction(value)
+        return exact if exact.denominator <= 64 else value
+    return value if isinstance(value, (int, Fraction)) else None
