@@ -17,6 +17,7 @@ from probes import PROBES, Probe
 
 import graphc as gc
 from graphc.explore.script import program_text
+from graphc.program.backends.cupy import LIBRARY
 from graphc.program.running import load
 
 # An operand is a quotient, as no engine takes infinities or NaN from outside: (above, below).
@@ -132,9 +133,14 @@ def in_javascript(cases: list[tuple[gc.Graph, dict[str, np.ndarray]]]) -> list[n
 def kernels() -> dict[str, Any]:
     """The function of each graph as a fused kernel, all compiled together."""
     assert COMPILER is not None
+    asked = {"want": "value", "backend": "cupy", "style": "fast"}
     with standing_in():
         return {
-            name: load(graph.emit("y", want="value", backend="cupy", style="fast"), "value")
+            name: load(
+                graph.emit("y", want="value", backend="cupy", style="fast"),
+                "value",
+                LIBRARY.packages,
+            )
             for name, (graph, _) in graphs().items()
         }
 

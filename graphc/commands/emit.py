@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..program.options import BACKENDS, DTYPES, STYLES
+from ..program.backend import STYLES
+from ..program.backends import offered
+from ..program.options import DTYPES
 from ..program.wants import MODES, WANTS
 from .reading import names, read_graph
 from .writing import takes_file, write_text
@@ -23,7 +25,7 @@ def register(commands: Any) -> None:
     emit.add_argument("--of", metavar="NODES", help="what to compute: L, or a,b (each)")
     emit.add_argument("--wrt", metavar="NODES", help="by what, such as w1,w2; default: the params")
     emit.add_argument("--want", choices=tuple(WANTS), default="value_and_grad")
-    emit.add_argument("--backend", choices=BACKENDS, default="numpy")
+    emit.add_argument("--backend", choices=offered(), default="numpy")
     emit.add_argument("--mode", choices=MODES, default="auto", help="how derivatives are found")
     emit.add_argument("--dtype", choices=DTYPES, default="float64")
     emit.add_argument("--style", choices=STYLES, default="readable")

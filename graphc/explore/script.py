@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..derive.evaluation import Edge
+from ..program.backends.javascript import JAVASCRIPT
 from ..program.backends.javascript.definitions import definitions
-from ..program.backends.javascript.script import Script, rules
+from ..program.backends.javascript.script import Script
 from ..program.edges import SYMBOL, edges
 from ..program.program import lower
 from ..structure.structure import Structure
@@ -36,7 +37,7 @@ def program_text(graph: Structure, given: Sequence[str], sizes: Mapping[str, int
         head: str, of: Structure, rows: Sequence[int | None], names: Mapping[str, str], none: str
     ) -> str:
         wanted = [row for row in rows if row is not None]
-        program, place = lower(of, wanted, rules())
+        program, place = lower(of, wanted, JAVASCRIPT.passes("fast", True))
         lines, texts = script.statements(program, [place[row] for row in wanted], names.__getitem__)
         found = iter(texts)
         listed = ", ".join(none if row is None else next(found) for row in rows)

@@ -30,17 +30,17 @@ from ..table.matrix_form import (
     new_axes,
 )
 from ..table.tensors import OPERATIONS
+from .library import Library
 from .program import Program
 
 SHORT = 12  # elements of a constant array that is written where it is used
-LACKING = {"cupy": ("block",)}  # functions of NumPy that the module defines for itself
 
 
 @dataclass
 class ArrayText:
-    """How operations are written for one back end and one dtype; remembers what they need."""
+    """How operations are written for one library and one dtype; remembers what they need."""
 
-    backend: str = "numpy"
+    library: Library
     dtype: str = "float64"
     size_name: Callable[[str], str] = str  # the variable that holds a named size
     function_name: Callable[[str], str] = str  # the function of the module for one of ours
@@ -54,14 +54,14 @@ class ArrayText:
 
     @property
     def namespace(self) -> str:
-        return "cp" if self.backend == "cupy" else "np"
+        return self.library.namespace
 
     def call(self, name: str, *texts: str) -> Piece:
         """A call of a function of the array library."""
-        if name in LACKING.get(self.backend, ()):
+        if name in self.library.lacks:
             return self.own(name, *texts)
         place, _, last = name.rpartition(".")
-        if place.startswith("cupyx"):
+        if place in self.library.beside:
             found = self.function_name(last)
             self.imports.add(f"from {place} import {last}" + f" as {found}" * (found != last))
             return f"{found}({', '.join(texts)})", ATOM
@@ -161,13 +161,13 @@ class ArrayText:
         if record.infix:
             left = bracket(pieces[0], record.binding or 1)
             return f"{left} {record.infix} {bracket(pieces[1], record.binding + 1)}", record.binding
-        if self.backend in record.code:
+        if self.library.name in record.code:
             ours = record.origin == "graphc"  # whose code needs no brackets around its operands
             inside = texts if ours else [bracket(piece, ATOM) for piece in pieces]
             names = dict(zip(record.parameters, inside, strict=False))
-            code = record.code[self.backend].format(**names)
+            code = record.code[self.library.name].format(**names)
             return (code if ours else f"({code})"), ATOM
-        native = record.native.get(self.backend, record.native.get("numpy"))
+        native = self.library.native(record)
         if native is None:
             found = self.own(op, *texts)
         else:

@@ -18,8 +18,7 @@ from ..errors import GraphcError, listing, nearest
 from ..files import write_file
 from .module import Task
 from .options import Options
-from .planning import Plan, companions, written
-from .running import load
+from .planning import Plan, written
 
 ABSENT = np.zeros(())  # stands for a number that is not needed and was not given
 PLAIN = frozenset((float, int, bool, np.float64, np.float32))  # taken without a closer look
@@ -55,8 +54,7 @@ class Compiled:
     @cached_property
     def source(self) -> str:
         """The text of the standalone module, with its check of itself."""
-        one, chosen = self._task, self._options
-        return written([one, *companions(one.asked, chosen)], chosen)
+        return written(self._task, self._options)
 
     def __repr__(self) -> str:
         return f"<compiled {self.want}({', '.join(self.arguments)})>"
@@ -140,8 +138,9 @@ class Compiled:
         found = self._functions.get(dtype)
         if found is None:
             chosen = replace(self._options, dtype=dtype)
-            source = written([self._task], chosen, check=False)
-            found = self._functions[dtype] = load(source, self.want)
+            function = chosen.backend.function
+            assert function is not None, chosen.backend.name  # only such back ends are offered
+            found = self._functions[dtype] = function(self._task, chosen)
         return found
 
     def _arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..structure.structure import Structure
-from .backends.cupy.device import require_device
 from .compiled import Compiled
 from .options import options
-from .planning import companions, planned, written
+from .planning import planned, written
 from .wants import question
 
 
@@ -24,7 +23,7 @@ def emit(
     asked = question(graph, of, wrt, want)
     chosen = options(style=style, **settings)
     one, _ = planned(asked, chosen)
-    return written([one, *companions(asked, chosen)], chosen)
+    return written(one, chosen)
 
 
 def compile_graph(
@@ -38,6 +37,5 @@ def compile_graph(
     asked = question(graph, of, wrt, want)
     chosen = options(**settings)
     one, plan = planned(asked, chosen)
-    if chosen.backend == "cupy":
-        require_device()
+    chosen.backend.require()
     return Compiled(one, plan, chosen, settings.get("dtype", "float64"))

@@ -166,11 +166,6 @@ def {name}(x, shape, place):
     result[place] = x
     return result
 '''
-BLOCK = '''\
-def {name}(lines):
-    """One matrix of lines of blocks."""
-    return {np}.concatenate([{np}.concatenate(line, axis=1) for line in lines])
-'''
 DIAGONAL = '''\
 def {name}(x, spec):
     """x at the places where letters that stand twice agree, 0 elsewhere."""
@@ -207,7 +202,6 @@ WRITTEN = {
     "gather": GATHER,
     "scatter": SCATTER,
     "put": PUT,
-    "block": BLOCK,
     "diagonal": DIAGONAL,
 }
 
@@ -215,10 +209,11 @@ WRITTEN = {
 def definitions(text: ArrayText) -> list[str]:
     """The functions that a module's text calls, each after those that it calls itself."""
     found: dict[str, str] = {}
+    known = {**WRITTEN, **text.library.lacks}
     while missing := [name for name in text.functions if name not in found]:
         for name in missing:
-            if name in WRITTEN:
-                body = WRITTEN[name].replace("{np}", text.namespace)
+            if name in known:
+                body = known[name].replace("{np}", text.namespace)
                 body = body.replace("{dtype}", text.dtype)
                 found[name] = body.replace("{name}", text.function_name(name))
             else:

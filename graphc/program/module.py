@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
 from ..shapes import Shape, Size, shape_text
@@ -17,13 +18,16 @@ from ..structure.structure import Structure
 from ..write.formula import graph_text
 from .array_text import ArrayText
 from .definitions import definitions
+from .library import Library
 from .naming import Naming
-from .options import Options
 from .program import Program
 from .scheduling import Schedule, schedule
 from .selfcheck import self_check
 from .sparse import Sparse
 from .wants import Derived, Matrix, Question, Results, flat, leaves, mapped
+
+if TYPE_CHECKING:
+    from .options import Options
 
 LONGEST_LINE = 88
 LONGEST_TEXT = 20_000  # characters of the graph's text in a docstring
@@ -121,12 +125,18 @@ def _sizes(program: Program, results: Results) -> set[Size]:
 Body = Callable[[Task, ArrayText, Naming], list[str]]
 
 
-def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: bool = True) -> str:
+def module(
+    tasks: Sequence[Task],
+    body: Callable[[Task], Body],
+    library: Library,
+    dtype: str,
+    check: bool,
+) -> str:
     """The text of a module whose first task is what was asked for; others serve its check."""
     first = tasks[0]
     names = [name for one in tasks for name in [*first.graph.rows, *one.graph.rows]]
     names += sorted(first.asked.graph.named_sizes())
-    naming = Naming(dict.fromkeys(names))
+    naming = Naming(dict.fromkeys(names), (library.namespace,))
     called: dict[str, str] = {}
 
     def function_name(name: str) -> str:
@@ -134,12 +144,13 @@ def module(tasks: Sequence[Task], body: Body, backend: str, dtype: str, check: b
             called[name] = naming.fresh(name)
         return called[name]
 
-    text = ArrayText(backend, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
-    functions = [function(one, body, text, naming) for one in tasks]
+    text = ArrayText(library, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
+    functions = [function(one, body(one), text, naming) for one in tasks]
+    check = check and not isinstance(first.results, Sparse)
     checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)
-    library = "cupy as cp" if backend == "cupy" else "numpy as np"
-    imports = "".join(f"{line}\n" for line in (f"import {library}", *sorted(text.imports)))
+    package = f"import {library.package} as {library.namespace}"
+    imports = "".join(f"{line}\n" for line in (package, *sorted(text.imports)))
     held = [f"{name} = {value}\n" for value, name in text.constants.items()]
     parts = [
         docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",

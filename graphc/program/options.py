@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphcError, listing, nearest, one_of, switch
+from .backend import STYLES, Backend
+from .backends import BACKENDS, offered
+from .backends.numpy import NUMPY
 from .wants import MODES
 
-BACKENDS = ("numpy", "cupy")
-STYLES = ("readable", "fast")
 DTYPES = ("float32", "float64")
 NAMES = ("backend", "mode", "style", "dtype", "reduce", "sparse", "checkpoint")
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -23,7 +24,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 class Options:
     """How a function is to be written; checked."""
 
-    backend: str = "numpy"
+    backend: Backend = NUMPY
     mode: str = "auto"
     style: str = "fast"
     dtype: str = "float64"
@@ -51,20 +52,23 @@ def _checked(
     sparse: bool = False,
     checkpoint: Any = None,
 ) -> Options:
-    one_of(backend, BACKENDS, "backend")
+    one_of(backend, offered(), "backend")
+    chosen = BACKENDS[backend]
     one_of(mode, MODES, "mode")
     one_of(style, STYLES, "style")
     if reduce is not None:
         one_of(reduce, ("sum", "mean"), "reduce")
     every, budget = _checkpoint(checkpoint)
-    if checkpoint is not None and (style != "fast" or backend != "numpy"):
-        raise GraphcError("checkpoint= is for the fast style on NumPy; leave style= and backend=")
+    if checkpoint is not None and (style != "fast" or not chosen.checkpoints):
+        able = listing(repr(one.name) for one in BACKENDS.values() if one.checkpoints)
+        raise GraphcError(f"checkpoint= is for style='fast' and backend={able}; ask for these")
     switch(sparse, "sparse")
-    if sparse and backend != "numpy":
-        raise GraphcError("sparse=True gives scipy matrices; use backend='numpy'")
+    if sparse and not chosen.sparse:
+        able = listing(repr(one.name) for one in BACKENDS.values() if one.sparse)
+        raise GraphcError(f"sparse=True gives scipy matrices; use backend={able}")
     if sparse and find_spec("scipy") is None:
         raise GraphcError("sparse=True gives scipy matrices; install it with 'pip install scipy'")
-    return Options(backend, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
+    return Options(chosen, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
 
 
 def dtype_name(dtype: Any) -> str:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import GraphcError
-from . import readable, rewrites
-from .array_text import ArrayText
-from .backends.cupy import c_text, fused
-from .backends.numpy import fast_points, fast_tensors
-from .module import Body, Task, module, task
-from .naming import Naming
+from .module import Task, task
 from .options import Options
-from .program import Rule, lower
+from .program import lower
 from .sparse import Sparse, colours
 from .wants import TWO_WAYS, Question, derived, flat, sweeps
 
@@ -70,42 +64,24 @@ def planned(asked: Question, chosen: Options) -> tuple[Task, Plan]:
 
 def companions(asked: Question, chosen: Options) -> list[Task]:
     """The function that a module's check of itself needs, if it is another one."""
-    fused_alone = chosen.backend == "cupy" and chosen.style == "fast"
-    if asked.want not in COMPANIONS or chosen.sparse or fused_alone:
+    compared = chosen.style in chosen.backend.compared and not chosen.sparse
+    if asked.want not in COMPANIONS or not compared:
         return []
     other = replace(asked, want=COMPANIONS[asked.want])
     return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
 
 
-def written(tasks: Sequence[Task], chosen: Options, check: bool = True) -> str:
-    """The text of the module: the function asked for, then its companions."""
-    body = readable.body if chosen.style == "readable" else fast
-    check = check and not isinstance(tasks[0].results, Sparse)
-    return module(tasks, body, chosen.backend, chosen.dtype, check)
-
-
-def fast(one: Task, text: ArrayText, naming: Naming) -> list[str]:
-    """The fast style, of which there is one for points and one for tensors."""
-    on_device = text.backend == "cupy"
-    body: Body
-    if one.has_points:
-        body = fused.body if on_device else fast_points.body
-    else:
-        body = readable.body if on_device else fast_tensors.body
-    return body(one, text, naming)
-
-
-def _rules(asked: Question, chosen: Options) -> tuple[Mapping[str, Rule], ...]:
-    if chosen.style == "readable":
-        return rewrites.readable()
-    fuses = chosen.backend == "cupy" and not asked.graph.has_tensors
-    return c_text.passes() if fuses else rewrites.fast(chosen.backend)
+def written(one: Task, chosen: Options) -> str:
+    """The text of the module: the function asked for, then its companion."""
+    module = chosen.backend.module
+    assert module is not None, chosen.backend.name  # only such back ends are offered
+    return module([one, *companions(one.asked, chosen)], chosen, True)
 
 
 def _task(asked: Question, mode: str, chosen: Options) -> Task:
     rows = derived(asked, mode, chosen.sparse)
     plain = chosen.style == "readable"
-    rules = _rules(asked, chosen)
+    rules = chosen.backend.passes(chosen.style, not asked.graph.has_tensors)
     program, place = lower(rows.graph, flat(rows.results), rules, keep_names=plain)
     return task(asked, rows, program, place, chosen)
 

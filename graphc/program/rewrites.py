@@ -15,7 +15,7 @@ from ..algebra.exact import Exact, Undefined, as_float
 from ..algebra.rules import formula
 from ..shapes import LETTERS
 from ..structure.rows import NO_SETTINGS, Settings
-from ..table.functions import FUNCTIONS
+from ..table.functions import FUNCTIONS, Function
 from .program import Program, Rule
 
 Args = Sequence[int]
@@ -233,9 +233,6 @@ def _product(program: Program, args: Args, settings: Settings) -> int:
     return program.apply("where", (empty, zero, program.apply("mul", args, {})), NO_SETTINGS)
 
 
-LIKE = {"cupy": "numpy"}  # back ends with the functions of another one
-
-
 # Reductions with a shift, as the operations they are made of.
 
 
@@ -294,26 +291,16 @@ def _norm(program: Program, args: Args, settings: Settings) -> int:
 
 
 SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax}
+NORM: dict[str, Rule] = {"norm": _norm}
 
 
-def stable(backend: str, own_code: bool = True) -> dict[str, Rule]:
-    """The composed functions, a user's own included, that a back end has no function for.
-
-    Without `own_code`, what a user wrote for the back end is not used, but the formula.
-    """
+def stable(has: Callable[[Function], bool]) -> dict[str, Rule]:
+    """The composed functions, a user's own included, that a back end does not have."""
     rules = {
         op: _expanded(op)
         for op, record in FUNCTIONS.items()
-        if record.formula is not None
-        and not ({backend, LIKE.get(backend)} & set(record.native))
-        and (
-            not own_code
-            or backend not in record.code
-            or (record.origin == "graphc" and backend != "c")
-        )
+        if record.formula is not None and not has(record)
     }
-    if backend == "javascript":
-        rules["norm"] = _norm
     return {**rules, **SHIFTED, "ratio_or_0": _ratio, "product_or_0": _product}
 
 
@@ -322,9 +309,9 @@ def readable() -> tuple[Mapping[str, Rule], ...]:
     return (FOLD, UNITS)
 
 
-def fast(backend: str = "numpy") -> tuple[Mapping[str, Rule], ...]:
-    """The passes for code that is run."""
-    return (stable(backend), FOLD_ALL, STRENGTH, OWN, UNITS)
+def fast(has: Callable[[Function], bool]) -> tuple[Mapping[str, Rule], ...]:
+    """The passes for code that is run by a back end that has these functions."""
+    return (stable(has), FOLD_ALL, STRENGTH, OWN, UNITS)
 
 
 PASSES: dict[str, Callable[[], Mapping[str, Rule]]] = {
@@ -333,5 +320,4 @@ PASSES: dict[str, Callable[[], Mapping[str, Rule]]] = {
     "units": lambda: UNITS,
     "strength": lambda: STRENGTH,
     "own": lambda: OWN,
-    "stable": lambda: stable("numpy"),
 }

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import Any
 
 from ..errors import GraphcError
 
 _numbers = count(1)
-LIBRARIES = {"copy", "scipy.sparse", "numpy", "numpy.typing", "cupy", "cupyx.scipy.special"}
+LIBRARIES = frozenset(("copy", "scipy.sparse", "numpy", "numpy.typing"))  # of every module
 BUILTINS = {"range", "min", "max", "len", "list", "tuple", "zip", "print", "abs", "sum", "type"} | {
     "ValueError",
     "SystemExit",
@@ -24,17 +24,18 @@ BUILTINS = {"range", "min", "max", "len", "list", "tuple", "zip", "print", "abs"
 _FORBIDDEN = (ast.Lambda, ast.ClassDef, ast.AsyncFunctionDef, ast.Global, ast.Nonlocal, ast.Delete)
 
 
-def checked_tree(source: str) -> ast.Module:
+def checked_tree(source: str, packages: Collection[str] = ()) -> ast.Module:
     """The syntax tree of emitted text; anything that we would not have written is refused."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise GraphcError(f"the emitted code cannot be read back: {error}") from None
+    allowed = LIBRARIES.union(packages)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            strange = [alias.name for alias in node.names if alias.name not in LIBRARIES]
+            strange = [alias.name for alias in node.names if alias.name not in allowed]
         elif isinstance(node, ast.ImportFrom):
-            strange = [] if node.module in LIBRARIES else [str(node.module)]
+            strange = [] if node.module in allowed else [str(node.module)]
         elif isinstance(node, ast.Attribute):
             strange = [node.attr] if node.attr.startswith("_") else []
         elif isinstance(node, ast.Name):
@@ -46,9 +47,9 @@ def checked_tree(source: str) -> ast.Module:
     return tree
 
 
-def load(source: str, function: str) -> Callable[..., Any]:
-    """The function of a module's text."""
-    tree = checked_tree(source)
+def load(source: str, function: str, packages: Collection[str] = ()) -> Callable[..., Any]:
+    """The function of a module's text, which may import these packages too."""
+    tree = checked_tree(source, packages)
     file = f"<graphc {next(_numbers)}>"
     allowed = {name: getattr(builtins, name) for name in BUILTINS}
     allowed["__import__"] = builtins.__import__

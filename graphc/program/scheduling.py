@@ -10,11 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
 from .buffers import runs
-from .options import Options
 from .program import Program
+
+if TYPE_CHECKING:
+    from .options import Options
 
 CACHE = 1 << 20  # bytes that the buffers of a block may take, if that leaves blocks long enough
 NO_CACHE = 1 << 25  # with more than these bytes, blocks are too long for any cache

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,12 @@ from probes import PROBES, SATURATING, Probe
 
 import graphc as gc
 from graphc.algebra.exact import as_float
-from graphc.program.array_text import LACKING
+from graphc.program import running
+from graphc.program.backends.cupy import LIBRARY
 from graphc.program.backends.cupy.c_names import RESERVED, CNames
 from graphc.program.options import options
 from graphc.program.planning import planned
 from graphc.program.program import evaluate
-from graphc.program.running import load
 from graphc.program.wants import question as asked_of
 from graphc.table.functions import FUNCTIONS
 
@@ -50,8 +50,9 @@ every = pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
 SEEDS = range(20)
 every_seed = pytest.mark.parametrize("seed", SEEDS)
 TENSORS = tensor_graphs()
+load = partial(running.load, packages=LIBRARY.packages)
 # Functions that have a text of their own for CuPy: everything else is NumPy's with cp for np.
-OWN_TEXT = [n for n, r in FUNCTIONS.items() if "cupy" in r.native or n in LACKING["cupy"]]
+OWN_TEXT = [n for n, r in FUNCTIONS.items() if "cupy" in r.native or n in LIBRARY.lacks]
 
 
 def chosen(name: str, graph: gc.Graph) -> list[dict[str, Any]]:
@@ -84,7 +85,7 @@ def without(text: str, *starts: str) -> str:
 
 def test_the_table_says_which_texts_differ():
     assert OWN_TEXT == ["erf"]
-    assert LACKING == {"cupy": ("block",)}
+    assert set(LIBRARY.lacks) == {"block"}
 
 
 def test_a_different_text_is_noticed():
@@ -202,7 +203,7 @@ def test_recorded_names_are_those_of_cupy():
             assert list(signature(name).parameters) == list(parameters)[: len(parameters)], name
     assert f"ElementwiseKernel{SIGNATURES['ElementwiseKernel']}" in cupy.ElementwiseKernel.__doc__
     assert "at(self, a, indices, b=None)" in cupy.add.at.__doc__
-    assert not hasattr(cupy, "block"), "CuPy has block now: LACKING may forget it"
+    assert not hasattr(cupy, "block"), "CuPy has block now: its library may forget it"
     assert CUPY.split(".")[0] == cupy.__version__.split(".")[0]
 
 

@@ -17,8 +17,8 @@ from effort import calls
 
 import graphc as gc
 from graphc.cli import main
+from graphc.program.backends.numpy import NUMPY
 from graphc.program.program import lower
-from graphc.program.rewrites import fast
 from graphc.program.running import checked_tree, load
 from graphc.program.wants import WANTS
 
@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "fig27_grad.py"
 FIG27 = ROOT / "examples" / "fig27.gc"
 FILES = sorted([*(ROOT / "examples").glob("*.gc"), *(ROOT / "examples" / "tensor").glob("*.gc")])
+FAST = NUMPY.passes("fast", True)
 FIVE = ["y1", "y2", "y3", "w2", "w3"]
 RUFF = shutil.which("ruff") or str(Path(sys.executable).parent / "ruff")
 pytestmark = pytest.mark.filterwarnings("ignore::graphc.KinkWarning")
@@ -351,7 +352,8 @@ def test_emission_grows_linearly(style: str):
 def test_lowering_grows_linearly():
     short, long = chain(1000), chain(10_000)
     few, many = (
-        calls(lambda g=graph: lower(g, [len(g.ops) - 1], fast())) for graph in (short, long)
+        calls(lambda g=graph: lower(g, [len(g.ops) - 1], NUMPY.passes("fast", True)))
+        for graph in (short, long)
     )
     assert many < 11 * few, (few, many)
 

@@ -12,6 +12,7 @@ import pytest
 
 import graphc as gc
 from graphc.program.array_text import ArrayText
+from graphc.program.backends.numpy import LIBRARY
 from graphc.program.definitions import definitions
 from graphc.program.program import Program
 from graphc.program.running import load
@@ -316,7 +317,7 @@ def value_of(op: str, operands: list[np.ndarray], settings: dict) -> tuple[np.nd
         for name, array in zip(names, operands, strict=True)
     ]
     row = builder.shared(op, tuple(leaves), settings)
-    text = ArrayText()
+    text = ArrayText(LIBRARY)
     formula = text.piece(builder, row, [(name, 9) for name in names])[0]
     source = f"def run({', '.join(names)}):\n    return {formula}\n"
     run = load("\n".join(["import numpy as np", *definitions(text), source]), "run")

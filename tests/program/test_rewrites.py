@@ -19,6 +19,7 @@ from graphc.algebra.arithmetic import NUMBERS
 from graphc.algebra.exact import Undefined, as_float
 from graphc.program import program as programs
 from graphc.program import rewrites
+from graphc.program.backends.numpy import LIBRARY
 from graphc.program.program import NO_SETTINGS, Program, Rule, evaluate, lower
 from graphc.program.wants import derived, flat, question
 
@@ -189,8 +190,10 @@ def _equal(a: Any, b: Any) -> bool:
 
 # The passes as they are.
 
-EVERY = {name: (table(),) for name, table in rewrites.PASSES.items()}
-EVERY |= {"none": (), "readable": rewrites.readable(), "fast": rewrites.fast()}
+FAST = rewrites.fast(LIBRARY.has)
+PASSES = {**rewrites.PASSES, "stable": lambda: rewrites.stable(LIBRARY.has)}
+EVERY = {name: (table(),) for name, table in PASSES.items()}
+EVERY |= {"none": (), "readable": rewrites.readable(), "fast": FAST}
 every = pytest.mark.parametrize("name", EVERY)
 
 
@@ -225,7 +228,7 @@ def test_random_programs_keep_their_values_at_edge_points():
         for shift in (0, 5):
             at = {name: np.roll(x, shift * i) for i, name in enumerate(one.at)}
             values = []
-            for rules, share in (((), False), (rewrites.fast(), True)):
+            for rules, share in (((), False), (FAST, True)):
                 program, place = lower(graph, rows, rules, share)
                 found = evaluate(program, NUMBERS, at)[place[rows[0]]]
                 values.append(np.broadcast_to(np.asarray(as_float(found), dtype=float), x.shape))
@@ -336,7 +339,7 @@ def test_a_planted_wrong_rewrite_is_caught(name: str):
     assert found, name
 
 
-@pytest.mark.parametrize("name", rewrites.PASSES)
+@pytest.mark.parametrize("name", PASSES)
 def test_each_pass_with_one_rule_spoiled_is_caught(name: str):
     """Every rule of a pass in turn gives its first operand back: that is noticed."""
     table = dict(EVERY[name][0])

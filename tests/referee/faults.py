@@ -52,8 +52,8 @@ def _emitted(pattern: str, replacement: str) -> None:
     """Changes the text that is run."""
     original = running.load
 
-    def load(source: str, name: str) -> Any:
-        return original(re.sub(pattern, replacement, source), name)
+    def load(source: str, *more: Any) -> Any:
+        return original(re.sub(pattern, replacement, source), *more)
 
     _everywhere(original, load)
 

@@ -44,7 +44,7 @@ def passes() -> tuple[Mapping[str, Rule], ...]:
     """The rewrites before printing."""
     pairs = {op: _pairwise(op) for op, record in FUNCTIONS.items() if record.variadic}
     return (
-        rewrites.stable("c"),
+        rewrites.stable(lambda record: "c" in record.native or "c" in record.code),
         pairs,
         rewrites.FOLD_ALL,
         rewrites.STRENGTH,

@@ -19,8 +19,7 @@ from ....algebra.exact import as_float
 from ....shapes import Size, resolve
 from ....table.functions import FUNCTIONS
 from ....table.tensors import OPERATIONS
-from ... import rewrites
-from ...program import Program, Rule
+from ...program import Program
 from .tensors import TENSORS, Variable, element, nested, place
 
 COMPARISONS = {"eq": "===", "ne": "!=="}  # the others are written as in the text form
@@ -45,11 +44,6 @@ FORMS: Mapping[str, str] = {  # of functions that are neither infix nor in Math
 }
 OWN = {"erf": "erf", "pow": "power"}  # forms that call a function of ours
 LARGEST = ("maximum", "minimum")
-
-
-def rules() -> tuple[Mapping[str, Rule], ...]:
-    """The passes before printing: composed functions, a user's too, as what they are made of."""
-    return (rewrites.stable("javascript", own_code=False), rewrites.FOLD_ALL, rewrites.UNITS)
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ....table.functions import FUNCTIONS
 from ....table.matrix_form import ATOM
 from ...array_text import ArrayText
+from ...library import Library
 from ...program import Program
 
 UFUNCS = {
@@ -25,12 +26,13 @@ UFUNCS = {
 }
 
 
-def ufunc(op: str, backend: str) -> str | None:
+def ufunc(op: str, library: Library) -> str | None:
     """The function of the array library that takes out=, or None."""
     if op in UFUNCS:
         return UFUNCS[op]
     record = FUNCTIONS[op]
-    return None if backend in record.code else record.native.get("numpy")
+    name = library.native(record)
+    return None if library.name in record.code or name in library.lacks else name
 
 
 def into(
@@ -46,7 +48,7 @@ def into(
     if op == "power":
         exponent = text.number(program.settings(row)["exponent"])[0]
         return [f"{np}.power({operands[0]}, {exponent}, {out})"]
-    name = ufunc(op, text.backend)
+    name = ufunc(op, text.library)
     if name is None:
         # names and literals, of which only a negative number binds less tightly than a name
         pieces = [(operand, 3 if operand.startswith("-") else ATOM) for operand in operands]

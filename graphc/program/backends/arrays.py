@@ -1,0 +1,37 @@
+"""Back ends for array libraries: their modules are NumPy's text in another namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import rewrites
+from ..backend import Backend, Passes
+from ..library import Library
+from ..module import Body, Task, module
+from ..running import load
+
+if TYPE_CHECKING:
+    from ..options import Options
+
+Bodies = Mapping[tuple[str, bool], Body]  # by style, and whether it maps over points
+
+
+def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
+    """The back end of an array library; `more` are fields of the record that differ."""
+
+    def passes(style: str, points: bool) -> Passes:
+        return rewrites.readable() if style == "readable" else rewrites.fast(library.has)
+
+    def written(tasks: Sequence[Task], chosen: Options, check: bool) -> str:
+        def body(one: Task) -> Body:
+            return bodies[chosen.style, one.has_points]
+
+        return module(tasks, body, library, chosen.dtype, check)
+
+    def function(one: Task, chosen: Options) -> Callable[..., Any]:
+        text = written([one], chosen, False)
+        return load(text, one.asked.want, library.packages)
+
+    usual: dict[str, Any] = {"passes": passes, "module": written, "function": function}
+    return Backend(library.name, **(usual | more))
