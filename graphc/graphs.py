@@ -21,6 +21,7 @@ from .read.interchange import read_edges, read_networkx, read_sympy, to_networkx
 from .read.language import read
 from .read.tracing import title, traced
 from .shapes import shape_text
+from .structure import granularity
 from .structure.structure import Structure
 from .table.late import LATE
 from .write.formula import Expression, formula_text, graph_text
@@ -176,6 +177,18 @@ class Graph(Declaring):
     def to_networkx(self) -> Any:
         """A networkx MultiDiGraph with formulas on nodes; from_networkx reads it back."""
         return to_networkx(self)
+
+    def expand(self) -> Graph:
+        """A graph in which every operation is a node; derivatives are the same."""
+        return granularity.expand(self)
+
+    def collapse(self, *names: str) -> Graph:
+        """A graph in which the named nodes are part of the formulas that use them."""
+        return granularity.collapse(self, *names)
+
+    def untie(self, name: str) -> Graph:
+        """A graph in which each occurrence of an input or param is a copy name_1, name_2, ..."""
+        return granularity.untie(self, name)
 
     # Deriving.
 

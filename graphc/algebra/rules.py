@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import GraphcError
 from ..structure.paths import sweep
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.value import Value

@@ -14,7 +14,7 @@ from ..algebra.rules import Rows, rule
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
 from ..shapes import unused_letters
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..structure.structure import Structure
 from ..table.tensors import OPERATIONS
 

@@ -14,8 +14,10 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import origins, out_of
+from ..derive.modes import out_of
 from ..errors import GraphcError
+from ..structure.paths import reached
+from ..structure.reach import origins
 from ..structure.structure import Structure
 from .neighbourhood import Neighbourhood
 from .report import Edge
@@ -104,19 +106,10 @@ def blamed(
 
 def _inherits(node: int, state: Mapping[int, bool], onward: Mapping[int, list[int]]) -> bool:
     """Whether a wrong claim lies above a node, with nothing but unclaimed nodes between."""
-    seen: set[int] = set()
-    stack = list(onward.get(node, []))
-    while stack:
-        here = stack.pop()
-        if here in seen:
-            continue
-        seen.add(here)
-        if here in state:
-            if state[here]:
-                return True
-        else:
-            stack.extend(onward.get(here, []))
-    return False
+    above = reached(
+        onward.get(node, []), lambda here: () if here in state else onward.get(here, [])
+    )
+    return any(state.get(here, False) for here in above)
 
 
 def _implied(

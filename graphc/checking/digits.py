@@ -10,9 +10,10 @@ import numpy as np
 
 from ..algebra.exact import Masked, Undefined
 from ..derive.evaluation import Evaluation
-from ..derive.modes import into, upstream
+from ..derive.modes import into
 from ..errors import GraphcError
 from ..structure.paths import sweep
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits

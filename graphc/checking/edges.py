@@ -10,8 +10,9 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Masked, Undefined, as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import local, upstream
+from ..derive.modes import local
 from ..errors import GraphcError
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..write.formula import expression_text

@@ -18,7 +18,7 @@ from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
 from ..shapes import resolve
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..structure.structure import Structure
 from ..table.arrays import boxed, split_spec, unboxed
 from .batches import COUNT, Batch, Switch, Unbatched, batched

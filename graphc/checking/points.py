@@ -12,10 +12,9 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Undefined, as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import upstream
 from ..derive.request import Request
 from ..errors import GraphcError, listing
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors, upstream
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, REAL
 from .rounding import Rounding

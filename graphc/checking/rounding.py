@@ -15,9 +15,10 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Masked, as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import into, upstream
+from ..derive.modes import into
 from ..errors import GraphcError
 from ..structure.paths import sweep
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from .neighbourhood import Neighbourhood
 from .schemes import EPSILON

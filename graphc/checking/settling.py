@@ -17,7 +17,7 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import upstream
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks

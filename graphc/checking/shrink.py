@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
-from ..derive.modes import upstream
 from ..errors import GraphcError
+from ..structure.reach import mentioned, upstream
 from ..structure.structure import Structure
 from ..write.formula import as_source, expression_text, source_text
 from .arguments import Arguments
@@ -41,8 +41,8 @@ def _values(graph: Structure, hood: Neighbourhood, node: int) -> dict[int, Any]:
 
     evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     own = [row for (target, _), row in graph.partials.items() if target == node]
-    mentioned = {source for row in own for source in graph.mentioned(row)} - {node}
-    rows = [*graph.formula(node).sources, *sorted(mentioned)]
+    sources = {source for row in own for source in mentioned(graph, row)} - {node}
+    rows = [*graph.formula(node).sources, *sorted(sources)]
     return {row: np.asarray(as_float(evaluation.value(row))) for row in dict.fromkeys(rows)}
 
 

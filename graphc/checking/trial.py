@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
-from ..derive.modes import upstream
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from . import claims as claiming
 from . import edges as edging

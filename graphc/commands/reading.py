@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..derive.modes import upstream
 from ..errors import GraphcError, visible
 from ..graphs import LARGEST_FILE, Graph, load, parse
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 
 LARGEST_POINT = 16 << 20

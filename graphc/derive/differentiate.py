@@ -14,11 +14,12 @@ from ..read.expressions import expression
 from ..read.given import array
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.paths import sweep
+from ..structure.reach import origins, upstream
 from ..structure.rows import NO_SETTINGS
 from ..structure.structure import Structure
 from ..table.value import Value
 from .evaluation import Evaluation
-from .modes import default_wrt, into, jacobian_entry, origins, out_of, the_output, upstream
+from .modes import default_wrt, into, jacobian_entry, out_of, the_output
 from .request import Request
 
 S = TypeVar("S", bound=Structure)

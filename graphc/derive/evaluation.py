@@ -18,7 +18,7 @@ from ..algebra.rules import Algebra, Rows, rule
 from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
-from ..structure.paths import sweep
+from ..structure.paths import reached, sweep
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.arrays import is_exact
@@ -57,13 +57,8 @@ class Evaluation:
 
     def _compute(self, row: int) -> None:
         graph, values = self.graph, self.values
-        needed, stack = set(), [row]
-        while stack:
-            here = stack.pop()
-            if here not in needed and here not in values:
-                needed.add(here)
-                stack.extend(graph.operands[here])
-        for here in sorted(needed):
+        needed = reached([row], lambda here: () if here in values else graph.operands[here])
+        for here in sorted(row for row in needed if row not in values):
             op, settings = graph.ops[here], graph.settings(here)
             if op == "const":
                 values[here] = self.algebra.constant(settings["value"])

@@ -16,7 +16,15 @@ import numpy as np
 from ..algebra.exact import Masked, as_float
 from ..errors import GraphcError, NotFiniteWarning, listing, one_of
 from ..shapes import LETTERS, Shape
-from ..structure.paths import count_paths, enumerate_paths, longest_path, sweep, top_paths
+from ..structure.paths import (
+    count_paths,
+    enumerate_paths,
+    longest_path,
+    reached,
+    sweep,
+    top_paths,
+)
+from ..structure.reach import origins, path_between, upstream
 from ..structure.structure import Structure
 from .evaluation import Edge
 from .request import FORMS, Derivatives, Request
@@ -64,23 +72,6 @@ def out_of(graph: Structure, nodes: Iterable[int]) -> dict[int, list[Hop]]:
         for edge, source in graph.edges_of(node):
             hops.setdefault(source, []).append((node, (node, edge)))
     return hops
-
-
-def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
-    """The nodes that these are computed from (stopped ones included), themselves included."""
-    own: dict[int, list[int]] = {}
-    for (target, _), row in graph.partials.items():
-        own.setdefault(target, []).append(row)
-    seen: set[int] = set()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(graph.formula(node).sources)
-            for row in own.get(node, ()):
-                stack.extend(graph.mentioned(row))
-    return seen
 
 
 def _seeds(graph: Structure, ends: Any, default: int | None) -> dict[int, Any]:
@@ -265,7 +256,7 @@ def forward(
     starts = _seeds(graph, wrt, None)
     order = graph.nodes() if within is None else sorted(within)
     hops = out_of(graph, order)
-    touched = reached(order, lambda n: hops.get(n, ()), starts)
+    touched = reached(starts, lambda node: [target for target, _ in hops.get(node, ())])
     request = Request(graph, at, form, upstream(graph, touched), rows=trace is not None)
     label = "wrt" if len(starts) > 1 else graph.names[next(iter(starts))]
     tangents = _swept(request, starts, order, lambda node: hops.get(node, ()), "dot", trace)
@@ -294,7 +285,7 @@ def _swept(
         trace.request, carry, visit = request, trace.watched(carry), trace.visit
     arrived = sweep(order, hops, start, carry, evaluation.add, visit)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
-        for node in reached(order, hops, start):
+        for node in reached(start, lambda node: [target for target, _ in hops(node)]):
             arrived.setdefault(node, request.nothing(node))
     return arrived
 
@@ -326,13 +317,6 @@ def _one_step(request: Request, carry: Carry, suffix: str) -> Carry:
         return carry(edge, request.symbol(f"{graph.names[near]}_{suffix}", graph.shape(near)))
 
     return step
-
-
-def reached(
-    order: Iterable[int], hops: Callable[[int], Iterable[Hop]], start: Iterable[int]
-) -> dict[int, bool]:
-    """The nodes that a path leads to."""
-    return sweep(order, hops, dict.fromkeys(start, True), lambda _, v: v, lambda a, b: True)
 
 
 def derivative(
@@ -408,27 +392,6 @@ def _target_first(request: Request, value: Any, source: Shape, target: Shape) ->
     out = ("" if _is_single(target) else last) + first
     spec = {"spec": f"{first}{last}->{out}", "sizes": ()}
     return request.evaluation.algebra.apply("contract", (value,), spec)
-
-
-def origins(graph: Structure, target: int) -> set[int]:
-    """The nodes from which a path leads to the target, itself included."""
-    seen, stack = {target}, [target]
-    while stack:
-        for _, node in graph.edges_of(stack.pop()):
-            if node not in seen:
-                seen.add(node)
-                stack.append(node)
-    return seen
-
-
-def path_between(graph: Structure, source: int, target: int) -> set[int]:
-    """The nodes on a path from source to target, both included."""
-    below = {source}
-    above = origins(graph, target)
-    for node in sorted(above):
-        if any(origin in below for _, origin in graph.edges_of(node)):
-            below.add(node)
-    return (above & below) | {source, target}
 
 
 def all_pairs(

@@ -21,7 +21,8 @@ from ..errors import GraphcError, KinkWarning, NotFiniteWarning, listing, one_of
 from ..read.expressions import expression
 from ..read.given import array, number
 from ..shapes import LETTERS, Shape, check_fit, shape_text
-from ..structure.structure import Structure, checked_number
+from ..structure.constants import checked_number
+from ..structure.structure import Structure
 from ..write.formula import Expression, formula_text
 from .evaluation import Edge, Evaluation
 

@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..derive.modes import upstream
 from ..errors import GraphcError, listing, nearest, one_of, switch, visible
 from ..files import file_at, write_file
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large

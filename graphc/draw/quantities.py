@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from ..algebra.exact import Undefined
 from ..derive.evaluation import Edge
-from ..derive.modes import adjoints, seeds_of, upstream
+from ..derive.modes import adjoints, seeds_of
 from ..derive.request import Request
 from ..errors import GraphcError, one_of
+from ..structure.reach import upstream
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..algebra.exact import as_float
 from ..derive.evaluation import Edge
-from ..derive.modes import origins, seeds_of
+from ..derive.modes import seeds_of
 from ..derive.request import Request, free_symbols
 from ..draw.mathematics import ELLIPSIS, formula_math, name_math, plain
 from ..draw.quantities import formula, quantities
 from ..draw.themes import KINDS
 from ..errors import GraphcError, one_of
+from ..structure.reach import origins
 from ..structure.structure import Structure
 from .start import Start
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..algebra.given import array_from_user
 from ..errors import GraphcError, on_one_line, visible
 from ..shapes import LETTERS, axes_of, axis_of, broadcast, checked_shape, concrete, shape_text
+from ..structure.reach import expression
 from ..structure.structure import Structure
 from ..table.functions import COMPOSED, log, maximum, minimum
 from ..table.late import LATE
@@ -121,15 +122,13 @@ def _is_number(given: Any) -> bool:
         return all(map(_is_number, given))
     if not isinstance(given, Value):
         return given is not None and not isinstance(given, list) and not np.shape(given)
-    graph, rows, seen = given.graph, [given.row], set[int]()
-    while rows:
-        row = rows.pop()
-        leaf = not graph.operands[row] and graph.ops[row] not in ("const", "size", "pi")
-        if leaf or row in graph.names or graph.shape(row):
-            return False
-        rows += set(graph.operands[row]) - seen
-        seen.update(graph.operands[row])
-    return True
+    graph = given.graph
+    return all(
+        (graph.operands[row] or graph.ops[row] in ("const", "size", "pi"))
+        and row not in graph.names
+        and not graph.shape(row)
+        for row in expression(graph, given.row)
+    )
 
 
 def _remembered(function: Layer, name: str, args: Sequence[Any], settings: dict[str, Any]) -> Value:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
 from ..shapes import Shape, Size, shape_text
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..structure.structure import Structure
 from ..write.formula import graph_text
 from .array_text import ArrayText

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..algebra.rules import Algebra
 from ..shapes import Shape
-from ..structure.rows import LEAVES, NO_SETTINGS, Rows, Settings, ancestors
+from ..structure.reach import ancestors
+from ..structure.rows import LEAVES, NO_SETTINGS, Rows, Settings
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS

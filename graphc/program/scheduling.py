@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
+from ..structure.paths import reached
 from .buffers import runs
 from .program import Program
 
@@ -134,13 +135,13 @@ class _Planner:
 
     def _again(self, rows: set[int], kept: set[int]) -> list[int]:
         """The rows to run again for these: they, and what they need, down to kept values."""
-        found, stack = set(), list(rows)
-        while stack:
-            row = stack.pop()
-            if row not in found and row not in kept and not is_free(self.program, row):
-                found.add(row)
-                stack.extend(self.program.operands[row])
-        return sorted(found)
+        program = self.program
+
+        def is_there(row: int) -> bool:
+            return row in kept or is_free(program, row)
+
+        found = reached(rows, lambda row: () if is_there(row) else program.operands[row])
+        return sorted(row for row in found if not is_there(row))
 
     def within(self, budget: int) -> Schedule:
         """The schedule that fits a budget of bytes and recomputes least."""

@@ -18,7 +18,7 @@ from ..algebra.rules import Rows, rule
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
 from ..shapes import LETTERS, concrete
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..structure.structure import Structure
 from ..table.arrays import gather, split_spec
 from ..table.tensors import OPERATIONS, Local

@@ -13,10 +13,11 @@ from typing import Any
 
 from ..algebra.rules import Rows
 from ..derive.differentiate import adjoints, as_names, seed_row, tangents
-from ..derive.modes import default_wrt, origins, the_output
+from ..derive.modes import default_wrt, the_output
 from ..errors import GraphcError, listing, one_of
 from ..shapes import LETTERS, Shape, shape_text
-from ..structure.rows import LEAVES, ancestors
+from ..structure.reach import ancestors, origins
+from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from .sparse import Sparse, sparse_matrix

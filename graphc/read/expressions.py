@@ -99,11 +99,13 @@ class Builder:
     def row(self) -> int:
         """The row of the whole formula."""
         try:
-            return self.build(self.syntax.tree).row
+            row = self.build(self.syntax.tree).row
         except RecursionError:
             raise Mistake(
                 "the formula is nested too deep; name parts of it", self.syntax.column
             ) from None
+        graph = self.graph
+        return graph.constant(graph.settings(row)["value"]) if graph.is_shared(row) else row
 
     def wrong(self, tree: ast.AST, message: str) -> Mistake:
         return Mistake(message, self.syntax.column_of(tree))
@@ -163,7 +165,7 @@ class Builder:
     def leaf(self, tree: ast.expr) -> Value:
         match tree:
             case ast.Constant():
-                return Value(self.graph, self.graph.constant(literal(tree, self.syntax)))
+                return Value(self.graph, self.graph.operand(literal(tree, self.syntax)))
             case ast.Name():
                 return self.name(tree, tree.id)
             case ast.Attribute(value=matrix, attr="T"):
@@ -185,7 +187,7 @@ class Builder:
                 return self.name(tree, names[0])
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as constant):
                 number = literal(constant, self.syntax)
-                return Value(self.graph, self.graph.constant(-number))
+                return Value(self.graph, self.graph.operand(-number))
             case ast.UnaryOp(op=ast.USub()):
                 return self.apply(tree, "neg", (self.build(tree.operand),), {})
             case ast.UnaryOp(op=ast.UAdd()):
@@ -206,7 +208,7 @@ class Builder:
 
     def name(self, tree: ast.expr, name: str) -> Value:
         if name in self.env:
-            return Value(self.graph, self.graph.constant(self.env[name]))
+            return Value(self.graph, self.graph.operand(self.env[name]))
         if name == "pi":
             return Value(self.graph, self.graph.append("pi"))
         if self.free:

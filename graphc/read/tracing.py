@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest
-from ..structure.rows import ancestors
+from ..structure.reach import ancestors
 from ..table.value import Value
 from .declaring import D, Declaring
 from .expressions import constant
@@ -200,7 +200,7 @@ class Trace:
         )
         number = 1
         for row in sorted(uses):
-            if uses[row] > 1 and row not in self.graph.names:
+            if uses[row] > 1 and row not in self.graph.names and not self.graph.is_shared(row):
                 while f"v{number}" in self.graph.rows:
                     number += 1
                 self.graph.bind(f"v{number}", row)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..derive import modes as derive
 from ..errors import GraphcError, listing
+from ..structure.reach import origins
 from ..structure.structure import Structure
 from ..write import latex
 from ..write.formula import value_text
@@ -128,11 +129,8 @@ def _all_pairs(question: Question) -> list[Answer]:
 
 def reaching(graph: Structure, target: str) -> list[str]:
     """The nodes with a path to the target, from the target backwards."""
-    seen = {graph.row(target)}
-    for node in reversed(graph.nodes()):
-        if node in seen:
-            seen.update(source for _, source in graph.edges_of(node))
-    return [graph.names[node] for node in sorted(seen, reverse=True)]
+    found = origins(graph, graph.row(target))
+    return [graph.names[node] for node in sorted(found, reverse=True)]
 
 
 def weighted_sum(seeds: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ..derive import modes as derive
 from ..errors import GraphcError, one_of
 from ..shapes import shape_text
+from ..structure.reach import origins, upstream
 from ..structure.structure import Structure
 from .modes import MODES
 from .sections import MOST, given, kinks, limited, local_derivatives, values
@@ -33,14 +34,14 @@ def explain(
             f"{shape_text(graph.shape(target))}; derive a sum or an element of it"
         )
     wanted = _wanted(graph, wrt)
-    needed = derive.upstream(graph, [target])
+    needed = upstream(graph, [target])
     working = Working(graph, at, needed, digits)
     asked = wanted or [row for row in graph.leaves() if row in needed]
-    origins = derive.origins(graph, target)
-    paths = [row for row in asked if row in origins]
-    shown = _on_paths(graph, target, paths if wanted else sorted(origins))
+    reaching = origins(graph, target)
+    paths = [row for row in asked if row in reaching]
+    shown = _on_paths(graph, target, paths if wanted else sorted(reaching))
     sections, results = MODES[mode](working, target, paths, shown, at)
-    missing = [row for row in asked if row not in origins]
+    missing = [row for row in asked if row not in reaching]
     for row in missing:
         results[graph.names[row]] = 0
     return Solution(
@@ -79,7 +80,7 @@ def _wanted(graph: Structure, wrt: Any) -> list[int]:
 def _on_paths(graph: Structure, target: int, sources: Sequence[int]) -> set[int]:
     """The nodes on a path from one of the sources to the target."""
     below = set(sources) | {target}
-    above = derive.origins(graph, target)
+    above = origins(graph, target)
     for node in sorted(above):
         if any(source in below and source != target for _, source in graph.edges_of(node)):
             below.add(node)
@@ -103,11 +104,11 @@ def _results(
     working: Working, target: int, asked: Sequence[int], results: Mapping[str, Any]
 ) -> Section:
     graph = working.graph
-    origins = derive.origins(graph, target)
+    reaching = origins(graph, target)
     equations, unwritten = [], False
     for row in asked[:MOST]:
         left = working.derivative(target, row)
-        if row not in origins:
+        if row not in reaching:
             note: Prose = ("no path leads from ", working.name(row), " to ", working.name(target))
             equations.append(working.result(left, None, 0, note))
         elif graph.names[row] in results:

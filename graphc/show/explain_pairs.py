@@ -8,6 +8,7 @@ from typing import Any
 from ..derive import modes as derive
 from ..derive.request import Request
 from ..errors import GraphcError
+from ..structure.reach import origins, upstream
 from ..structure.structure import Structure
 from .explain import check_digits
 from .numbers import number
@@ -29,7 +30,7 @@ def explain_all_pairs(graph: Structure, at: Mapping[str, Any] | None, digits: in
         )
     nodes = graph.nodes()
     shown = nodes[:MOST_NODES]  # the first nodes depend on nothing that comes later
-    needed = derive.upstream(graph, shown)
+    needed = upstream(graph, shown)
     working = Working(graph, at, needed, digits)
     request = working.point or Request(graph, None)
     rows = derive.pair_rows(request, shown)
@@ -40,7 +41,7 @@ def explain_all_pairs(graph: Structure, at: Mapping[str, Any] | None, digits: in
             lambda: f"d {names[target]} / d {names[source]}",  # noqa: B023
         )
         for target in shown
-        for source in sorted(derive.origins(graph, target))
+        for source in sorted(origins(graph, target))
     }
     left_out: list[Block] = []
     if len(nodes) > len(shown):

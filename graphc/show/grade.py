@@ -19,6 +19,7 @@ from ..derive import modes as derive
 from ..derive.evaluation import Evaluation
 from ..derive.request import Request
 from ..errors import GraphcError, listing, nearest
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import mistakes
@@ -74,7 +75,7 @@ class Sheet:
 
     def __init__(self, graph: Structure, target: int, at: Mapping[str, Any]) -> None:
         self.graph, self.target = graph, target
-        self.needed = derive.upstream(graph, [target])
+        self.needed = upstream(graph, [target])
         self.trace = derive.Trace()
         request = Request(graph, at, needed=self.needed)
         derive.adjoints(request, {target: 1}, self.trace)

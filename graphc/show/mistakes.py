@@ -13,6 +13,7 @@ from ..derive import modes as derive
 from ..derive.evaluation import Edge, Evaluation
 from ..errors import GraphcError
 from ..structure.paths import enumerate_paths, sweep
+from ..structure.reach import path_between
 from ..structure.structure import Structure
 
 KINDS = {
@@ -107,7 +108,7 @@ def _paths(
     graph = evaluation.graph
     if graph.has_tensors:
         return
-    between = derive.path_between(graph, node, target)
+    between = path_between(graph, node, target)
     hops = derive.out_of(graph, between)
     found = list(islice(enumerate_paths(hops, node, target), MOST_PATHS + 1))
     for path in found if len(found) <= MOST_PATHS else []:

@@ -11,6 +11,7 @@ from ..derive.evaluation import Edge
 from ..derive.request import Request
 from ..errors import GraphcError
 from ..shapes import shape_text
+from ..structure.reach import path_between, upstream
 from ..structure.structure import Structure
 from .sections import MOST, Block, limited
 from .solution import EQUAL, Equation, Equations, Math, Prose, Section
@@ -154,7 +155,7 @@ def _forward(working: Working, target: int, paths: list[int], shown: set[int], a
                 f"{shape_text(graph.shape(source))}; use mode='reverse'"
             )
         trace = derive.Trace()
-        between = derive.path_between(graph, source, target)
+        between = path_between(graph, source, target)
         results: dict[str, Any]
         if at is None:
             results = _in_symbols(
@@ -215,7 +216,7 @@ def _paths(working: Working, target: int, paths: list[int], shown: set[int], at:
     for source in paths[:MOST]:
         name, end = graph.names[source], graph.names[target]
         count = derive.number_of_paths(graph, name, end)
-        request = Request(graph, at, needed=derive.upstream(graph, [target]))
+        request = Request(graph, at, needed=upstream(graph, [target]))
         steps, signs, numbers, total = [], [], [], None
         for path, value in islice(derive.path_products(request, source, target), MOST_PATHS):
             number += 1

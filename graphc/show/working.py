@@ -10,6 +10,7 @@ from ..derive.modes import Trace
 from ..derive.request import Request
 from ..errors import GraphcError
 from ..shapes import Shape
+from ..structure.reach import mentioned
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import Piece, bracket
@@ -144,9 +145,9 @@ class Working:
         row = _in_order(request, row)
         found: Sides = [(EQUAL, self.expression(request.graph, row))]
         if self.numeric:
-            mentioned = request.graph.mentioned(row)
             found += self._with_numbers(
-                mentioned, lambda t, x: self.expression(request.graph, row, t, x)
+                mentioned(request.graph, row),
+                lambda t, x: self.expression(request.graph, row, t, x),
             )
             found += following(found, sides(value, self.digits))
         return self.equation(self.local(edge), found, value, note)

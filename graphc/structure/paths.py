@@ -46,6 +46,18 @@ def sweep(
     return arrived
 
 
+def reached(starts: Iterable[N], onward: Callable[[N], Iterable[N]]) -> set[N]:
+    """The nodes that steps lead to, the starts included."""
+    seen: set[N] = set()
+    stack = list(starts)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(onward(node))
+    return seen
+
+
 def count_paths(order: Iterable[N], hops: Hops[N, E], source: N, target: N) -> int:
     """The number of paths, without enumerating them."""
     counts = sweep(order, lambda n: hops.get(n, ()), {source: 1}, lambda _, n: n, int.__add__)
@@ -106,13 +118,7 @@ def _reaching(hops: Hops[N, E], target: N) -> set[N]:
     for node, nexts in hops.items():
         for following, _ in nexts:
             back.setdefault(following, []).append(node)
-    seen, stack = {target}, [target]
-    while stack:
-        for node in back.get(stack.pop(), ()):
-            if node not in seen:
-                seen.add(node)
-                stack.append(node)
-    return seen
+    return reached([target], lambda node: back.get(node, ()))
 
 
 def top_paths(

@@ -6,16 +6,17 @@ without settings, so shapes and settings are kept only of the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from ..shapes import Shape, broadcast
-from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
+from ..table.value import COMPARISONS
 
 Settings = dict[str, Any]
 LEAVES = ("input", "param", "symbol")  # rows whose value comes from outside
+CONDITIONS = frozenset(("condition", *COMPARISONS))
 NO_SETTINGS: Settings = {}
 
 
@@ -52,8 +53,7 @@ class Rows:
 
     def is_condition(self, row: int) -> bool:
         """Whether a row is a comparison."""
-        op = self.ops[row]
-        return op == "condition" or (op in FUNCTIONS and FUNCTIONS[op].binding == 0)
+        return self.ops[row] in CONDITIONS
 
     def shape_after(
         self, op: str, operands: Sequence[int], settings: Settings, labels: Sequence[str]
@@ -63,18 +63,6 @@ class Rows:
         if op in OPERATIONS:
             return OPERATIONS[op].shape(shapes, settings, labels)
         return broadcast(shapes, op, labels) if any(shapes) else ()
-
-
-def ancestors(rows: Rows, wanted: Iterable[int]) -> list[int]:
-    """The rows that these rows are computed from, themselves included, ascending."""
-    seen: set[int] = set()
-    stack = list(wanted)
-    while stack:
-        row = stack.pop()
-        if row not in seen:
-            seen.add(row)
-            stack.extend(rows.operands[row])
-    return sorted(seen)
 
 
 def simple_exponent(value: Any) -> Any:

@@ -70,7 +70,9 @@ class Function:
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """A new value in the operands' graph; on plain numbers, the number."""
-        traced = is_traced((*operands, *attributes.values()))
+        traced = operands[0] if operands else None
+        if not isinstance(traced, Value):
+            traced = is_traced((*operands, *attributes.values()))
         if traced is not None:
             return traced.graph.apply(self.name, operands, attributes)
         return LATE["function on numbers"](self, operands, attributes)
@@ -79,6 +81,8 @@ class Function:
         self, operands: tuple[Any, ...], attributes: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The operands with names and defaults filled in, and the settings; checked."""
+        if not attributes and len(operands) == len(self.parameters) and not self.variadic:
+            return operands, {}
         settings = dict(attributes)
         given = list(operands)
         if self.variadic:

@@ -41,36 +41,36 @@ class Value:
         return self.apply("abs", self)
 
     def __add__(self, other: Any) -> Value:
-        return self.apply("add", self, other)
+        return self.graph.operator("add", self, other)
 
     def __radd__(self, other: Any) -> Value:
-        return self.apply("add", other, self)
+        return self.graph.operator("add", other, self)
 
     def __sub__(self, other: Any) -> Value:
-        return self.apply("sub", self, other)
+        return self.graph.operator("sub", self, other)
 
     def __rsub__(self, other: Any) -> Value:
-        return self.apply("sub", other, self)
+        return self.graph.operator("sub", other, self)
 
     def __mul__(self, other: Any) -> Value:
-        return self.apply("mul", self, other)
+        return self.graph.operator("mul", self, other)
 
     def __rmul__(self, other: Any) -> Value:
-        return self.apply("mul", other, self)
+        return self.graph.operator("mul", other, self)
 
     def __truediv__(self, other: Any) -> Value:
-        return self.apply("div", self, other)
+        return self.graph.operator("div", self, other)
 
     def __rtruediv__(self, other: Any) -> Value:
-        return self.apply("div", other, self)
+        return self.graph.operator("div", other, self)
 
     def __pow__(self, other: Any, modulus: Any = None) -> Value:
         if modulus is not None:
             self._rounded()
-        return self.apply("pow", self, other)
+        return self.graph.operator("pow", self, other)
 
     def __rpow__(self, other: Any) -> Value:
-        return self.apply("pow", other, self)
+        return self.graph.operator("pow", other, self)
 
     def __matmul__(self, other: Any) -> Value:
         return self.graph.composed("matmul", self, other)
@@ -92,22 +92,22 @@ class Value:
         return self.graph.shape(self.row)
 
     def __lt__(self, other: Any) -> Value:
-        return self.apply("lt", self, other)
+        return self.graph.operator("lt", self, other)
 
     def __le__(self, other: Any) -> Value:
-        return self.apply("le", self, other)
+        return self.graph.operator("le", self, other)
 
     def __gt__(self, other: Any) -> Value:
-        return self.apply("gt", self, other)
+        return self.graph.operator("gt", self, other)
 
     def __ge__(self, other: Any) -> Value:
-        return self.apply("ge", self, other)
+        return self.graph.operator("ge", self, other)
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]  # a comparison node
-        return self.apply("eq", self, other)
+        return self.graph.operator("eq", self, other)
 
     def __ne__(self, other: object) -> Value:  # type: ignore[override]  # a comparison node
-        return self.apply("ne", self, other)
+        return self.graph.operator("ne", self, other)
 
     def __len__(self) -> int:
         size = self.shape[0] if self.shape else None

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.exact import as_float
-from ..derive.modes import the_output, upstream
+from ..derive.modes import the_output
 from ..derive.request import point_shape
 from ..errors import GraphcError, listing, nearest
 from ..names import spelling
 from ..read.given import array, number
 from ..shapes import check_fit
+from ..structure.reach import upstream
 from ..structure.structure import Structure
 from .flat import Flat, Vector, flat
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..errors import GraphcError
 from ..shapes import Shape, shape_text
+from ..structure.paths import reached
+from ..structure.reach import expression
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..syntax import read_formula, weight
@@ -77,15 +79,10 @@ def expression_text(
 
 def expression_piece(graph: Structure, row: int, style: Style, known: Known) -> Piece:
     """An unnamed expression, and how tightly it binds."""
-    rows, stack = set(), [row]
-    while stack:
-        here = stack.pop()
-        if here not in rows and here not in graph.names:
-            rows.add(here)
-            stack.extend(graph.operands[here])
-    if not rows:
+    if row in graph.names:
         return known[row] if row in known else style(graph, row, [])
-    return _pieces(graph, row, tuple(sorted(rows)), style, known)
+    rows = sorted(here for here in expression(graph, row) if here not in graph.names)
+    return _pieces(graph, row, tuple(rows), style, known)
 
 
 def _pieces(
@@ -114,17 +111,12 @@ def _pieces(
 def _is_whole(graph: Structure, row: int, call: Any) -> bool:
     """Whether nothing between a composed function and its arguments has become a node."""
     arguments = set(_argument_rows(call))
-    seen: set[int] = set()
-    stack = list(graph.operands[row])
-    while stack:
-        here = stack.pop()
-        if here in arguments or here in seen:
-            continue
-        if here in graph.names:
-            return False
-        seen.add(here)
-        stack.extend(graph.operands[here])
-    return True
+
+    def before(here: int) -> tuple[int, ...]:
+        return () if here in arguments or here in graph.names else graph.operands[here]
+
+    inside = reached(graph.operands[row], before) - arguments
+    return not any(here in graph.names for here in inside)
 
 
 def _argument_rows(argument: Any) -> Iterator[int]:
@@ -399,17 +391,17 @@ FINITE = {"add", "sub", "mul", "neg", "contract", "gather", "scatter", "reshape"
 
 def _is_finite(graph: Structure, row: int) -> bool:
     """Whether a formula is finite wherever the names that it mentions are."""
-    stack, seen = [row], set()
-    while stack:
-        here = stack.pop()
-        if here in seen or here in graph.names:
-            continue
-        seen.add(here)
+
+    def before(here: int) -> tuple[int, ...]:
+        if here in graph.names:
+            return ()
+        return graph.operands[here][graph.ops[here] == "where" :]  # not the condition
+
+    def is_finite(here: int) -> bool:
         exponent = graph.settings(here).get("exponent", -1)
-        if graph.ops[here] not in FINITE and not (isinstance(exponent, int) and exponent > 0):
-            return False
-        stack.extend(graph.operands[here][graph.ops[here] == "where" :])  # not the condition
-    return True
+        return graph.ops[here] in FINITE or (isinstance(exponent, int) and exponent > 0)
+
+    return all(here in graph.names or is_finite(here) for here in reached([row], before))
 
 
 def operation_source(graph: Structure, row: int, operands: list[Piece]) -> Piece:

@@ -1,0 +1,53 @@
+"""What rows and nodes are computed from: each question is one walk against the arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .paths import reached
+from .rows import Rows
+from .structure import Structure
+
+
+def ancestors(rows: Rows, ends: Iterable[int]) -> list[int]:
+    """The rows that these rows are computed from, themselves included, ascending."""
+    return sorted(reached(ends, rows.operands.__getitem__))
+
+
+def expression(graph: Structure, row: int) -> set[int]:
+    """The rows of an unnamed expression, and the named ones that it mentions."""
+    names, operands = graph.names, graph.operands
+    return reached([row], lambda here: () if here in names else operands[here])
+
+
+def mentioned(graph: Structure, row: int) -> set[int]:
+    """The named rows that an unnamed expression mentions."""
+    return {here for here in expression(graph, row) if here in graph.names}
+
+
+def origins(graph: Structure, target: int) -> set[int]:
+    """The nodes from which a path leads to the target, itself included."""
+    return reached([target], lambda node: [source for _, source in graph.edges_of(node)])
+
+
+def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:
+    """The nodes that these are computed from (stopped ones included), themselves included."""
+    own: dict[int, list[int]] = {}
+    for (target, _), row in graph.partials.items():
+        own.setdefault(target, []).append(row)
+
+    def before(node: int) -> list[int]:
+        declared = [source for row in own.get(node, ()) for source in mentioned(graph, row)]
+        return [*graph.formula(node).sources, *declared]
+
+    return reached(nodes, before)
+
+
+def path_between(graph: Structure, source: int, target: int) -> set[int]:
+    """The nodes on a path from source to target, both included."""
+    below = {source}
+    above = origins(graph, target)
+    for node in sorted(above):
+        if any(origin in below for _, origin in graph.edges_of(node)):
+            below.add(node)
+    return (above & below) | {source, target}
