@@ -15,25 +15,11 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ..shapes import LETTERS, resolve
-from ..table.arrays import (
-    adjugate,
-    adjugate_change,
-    bound_exact,
-    boxed,
-    contract,
-    elements,
-    float_adjugate,
-    float_adjugate_change,
-    gather,
-    inverse,
-    is_exact,
-    largest,
-    scatter,
-    winners,
-)
+from ..shapes import resolve
+from ..table.arrays import bound_exact, boxed, elements, is_exact
+from ..table.contraction import exact_products
 from ..table.functions import FUNCTIONS, Function
-from ..table.tensors import OPERATIONS, SELECTIONS
+from ..table.tensors import OPERATIONS, Operation
 from ..table.value import COMPARISONS
 from .exact import (
     DECIDING_DIGITS,
@@ -123,8 +109,11 @@ class Numbers:
         kinds = {type(arg) for arg in args}
         if Masked in kinds:
             return self._masked(op, args, settings)
-        if op in OPERATIONS or op == "size":
-            return self._tensor(op, args, settings)
+        operation = OPERATIONS.get(op)
+        if operation is not None:
+            return self._tensor(operation, args, settings)
+        if op == "size":
+            return resolve(settings["size"], self.sizes)
         if op == "where":
             return self._where(*args)
         if op == "product_or_0" and np.ndarray not in kinds and args[0] == 0:
@@ -192,9 +181,10 @@ class Numbers:
             return plain[1 - masks.index(False)]  # nothing was added
         if op == "where":
             return _noted(result, _chosen(*plain[:1], *masks[1:]))
-        if op == "contract" or op in SELECTIONS:
+        operation = OPERATIONS.get(op)
+        if operation is not None and operation.through is not None:
             place = next(i for i, mask in enumerate(masks) if mask is not True)
-            return self._through(op, plain, settings, place, masks[place], result)
+            return self._through(operation, plain, settings, place, masks[place], result)
         return result
 
     def _absent(self, result: Any, mask: Any) -> Any:
@@ -207,7 +197,7 @@ class Numbers:
 
     def _through(
         self,
-        op: str,
+        operation: Operation,
         args: list[Any],
         settings: dict[str, Any],
         place: int,
@@ -219,89 +209,33 @@ class Numbers:
             return self._absent(result, mask)  # a number times an array
         alive = np.broadcast_to(mask, np.shape(args[place])).astype(np.float64)
         ones = [alive if i == place else np.ones(np.shape(a))[()] for i, a in enumerate(args)]
-        count = self._tensor(op, ones, settings)
+        count = self._tensor(operation, ones, settings)
         return _noted(result, count > 0 if np.shape(count) else bool(count > 0))
 
-    # Tensors: one implementation for floats and exact numbers, in arrays.py.
+    # Tensors: the records say what their values are, and may ask these questions.
 
-    def _tensor(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
-        if op == "size":
-            return resolve(settings["size"], self.sizes)
+    def _tensor(self, operation: Operation, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         if not all(is_exact(arg) for arg in args):
             args = [as_float(arg) for arg in args]
-        if op == "contract":
-            sizes = dict(settings["sizes"])
-            return contract(args, settings["spec"], sizes, self.sizes, self._scalar)
-        array = args[0] if isinstance(args[0], np.ndarray) else boxed(args[0])
-        if op == "reshape":
-            shape = [resolve(size, self.sizes) for size in settings["shape"]]
-            result = np.reshape(array, shape)
-            return result if result.shape else result[()]
-        if op == "gather":
-            return gather(array, settings["axis"], settings["index"])
-        if op == "scatter":
-            size = resolve(settings["size"], self.sizes)
-            return scatter(array, settings["axis"], settings["index"], size, self._scalar)
-        if op in ("largest", "winner"):
-            return self._winners(op, array, settings)
-        return self._reduction(op, args, array, settings)
+        return operation.number(self, args, settings)
 
-    def _scalar(self, op: str, args: Sequence[Any]) -> Any:
-        return self.apply(op, args, NO_SETTINGS)
+    def beats(self, one: Any, other: Any) -> bool:
+        """Whether one number is larger."""
+        if Undefined in (type(one), type(other)):  # it wins, as NaN does among floats
+            return type(other) is not Undefined
+        return sign_of(_difference(one, other)) > 0
 
-    def _winners(self, op: str, array: Any, settings: dict[str, Any]) -> Any:
-        def beats(a: Any, b: Any) -> bool:
-            if Undefined in (type(a), type(b)):  # it wins, as NaN does among floats
-                return type(b) is not Undefined
-            return sign_of(_difference(a, b)) > 0
+    def is_zero(self, value: Any) -> bool:
+        return type(value) is not Undefined and sign_of(value) == 0
 
-        if op == "largest":
-            return largest(array, settings["axes"], beats)
-        return winners(array, settings["axes"], settings.get("kink") == "share", beats)
+    def undefined(self, what: str) -> Any:
+        return Undefined(what)
 
-    def _reduction(self, op: str, args: Sequence[Any], array: Any, settings: dict[str, Any]) -> Any:
-        if op in ("norm", "logsumexp", "softmax"):
-            axes = settings["axes"]
-            if op == "norm" and array.dtype != object:
-                return _float_norm(array, axes)
-            if op == "norm":
-                squares = self.apply("power", (array,), {"exponent": 2})
-                return self.apply("sqrt", (self._sum(squares, axes, False),), NO_SETTINGS)
-            top = self._winners("largest", array, settings)
-            shifted = self.apply("sub", (array, _raised(top, array.ndim, axes)), NO_SETTINGS)
-            powers = self.apply("exp", (shifted,), NO_SETTINGS)
-            if op == "softmax":
-                return self.apply("div", (powers, self._sum(powers, axes, True)), NO_SETTINGS)
-            logs = self.apply("log", (self._sum(powers, axes, False),), NO_SETTINGS)
-            return self.apply("add", (logs, top), NO_SETTINGS)
-        return self._matrix(op, args)
-
-    def _sum(self, array: Any, axes: tuple[int, ...], keep: bool) -> Any:
-        letters = LETTERS[: array.ndim]
-        gone = {axis % array.ndim for axis in axes}
-        kept = "".join(letter for i, letter in enumerate(letters) if i not in gone)
-        total = contract((array,), f"{letters}->{kept}", {}, {}, self._scalar)
-        return _raised(total, array.ndim, axes) if keep else total
-
-    def _matrix(self, op: str, args: Sequence[Any]) -> Any:
-        if args[0].dtype != object:
-            return _float_matrix(op, args)
-        if op in ("adjugate", "adjugate_change"):
-            function: Any = adjugate if op == "adjugate" else adjugate_change
-            return function(*args, lambda minor: self._matrix("det", (minor,)), self._scalar)
-        inverted, determinant = inverse(args[0], self._scalar, _is_zero)
-        if op == "det":
-            return determinant
-        if op == "logdet":
-            return self.apply("log", (determinant,), NO_SETTINGS)
-        if inverted is None:
-            bad = np.empty(np.shape(args[-1]), dtype=object)
-            bad.fill(Undefined(f"{op} of a singular matrix"))
-            return bad
-        if op == "inv":
-            return inverted
-        spec = "ab,b->a" if args[1].ndim == 1 else "ab,bc->ac"
-        return contract((inverted, args[1]), spec, {}, {}, self._scalar)
+    def products(self, boxes: Sequence[Any], operands: Sequence[str], core: str) -> Any:
+        """Sums of products of exact numbers over the letters that the result lacks."""
+        return exact_products(
+            boxes, operands, core, lambda op, args: self.apply(op, args, NO_SETTINGS)
+        )
 
     # Floats: NumPy's functions, on scalars and arrays alike.
 
@@ -466,46 +400,6 @@ def _decided(choice: tuple[Any, Any, Any]) -> Any:
     if type(condition) is Undefined:
         return condition
     return taken if condition else other
-
-
-def _is_zero(value: Any) -> bool:
-    return type(value) is not Undefined and sign_of(value) == 0
-
-
-def _raised(reduced: Any, rank: int, axes: tuple[int, ...]) -> Any:
-    """A reduced array with axes of size 1 where it was reduced."""
-    return np.expand_dims(
-        boxed(reduced) if np.ndim(reduced) == 0 else reduced, tuple(axis % rank for axis in axes)
-    )
-
-
-def _float_norm(array: Any, axes: tuple[int, ...]) -> Any:
-    """The Euclidean norm; powers of two keep the squares from overflow."""
-    if not array.size:
-        return np.sum(array, axis=axes)
-    exponent = np.frexp(np.max(np.abs(array), axis=axes, keepdims=True))[1]
-    scaled = np.ldexp(array, -exponent)
-    total = np.sum(scaled * scaled, axis=axes)
-    return np.ldexp(np.sqrt(total), np.squeeze(exponent, axis=axes))[()]
-
-
-FLOAT_ADJUGATES: dict[str, Callable[..., Any]] = {
-    "adjugate": float_adjugate,
-    "adjugate_change": float_adjugate_change,
-}
-
-
-def _float_matrix(op: str, args: Sequence[Any]) -> Any:
-    """NumPy's linear algebra; a singular matrix gives NaN, which is told."""
-    try:
-        if op == "logdet":
-            sign, value = np.linalg.slogdet(args[0])
-            return value if sign > 0 else np.float64(np.nan)
-        if op in FLOAT_ADJUGATES:
-            return FLOAT_ADJUGATES[op](*args)
-        return getattr(np.linalg, op)(*args)
-    except np.linalg.LinAlgError:
-        return np.full(np.shape(args[-1]), np.nan)
 
 
 def _rational(op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..shapes import unused_letters
-from ..table.arrays import split_spec
-from ..table.tensors import SELECTIONS
+from ..table.tensors import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,31 +127,26 @@ class Gates:
                 self._both(((condition, True),), masks[1] or ()),
                 self._both(((condition, False),), masks[2] or ()),
             )
-        elif op == "contract" or op in SELECTIONS:
+        elif op in OPERATIONS:
             place = next(i for i, found in enumerate(masks) if found)
-            mask = self._through(op, args, settings, place)
+            mask = self._through(OPERATIONS[op], args, settings, place)
         if mask:
             self.masks[row] = mask
 
     # Masks.
 
     def _through(
-        self, op: str, args: Sequence[int], settings: Mapping[str, Any], place: int
-    ) -> Mask:
+        self, operation: Operation, args: Sequence[int], settings: Mapping[str, Any], place: int
+    ) -> Mask | None:
         """The mask of a result, each of whose elements is made of some of the operand's."""
+        if operation.through is None:
+            return None
         mask = self.masks[args[place]]
         graph = self.rows.graph
         if all(isinstance(c, int) and not graph.shape(c) for c, _ in mask):
             return mask  # one condition for all elements
-        if op == "contract":
-            operands, out = split_spec(settings["spec"])
-            own = operands[place]
-            fresh = iter(unused_letters([own, out], sum(letter not in own for letter in out)))
-            word = "".join(letter if letter in own else next(fresh) for letter in out)
-            word = word.lstrip("".join(x for x in word if x not in own))  # NumPy adds these
-            sizes = tuple((letter, 1) for letter in dict.fromkeys(word) if letter not in own)
-            settings = {"spec": f"{own}->{word}", "sizes": sizes}
-        return ((Through(mask, args[place], op, settings), True),)
+        alone = operation.through(settings, place)
+        return ((Through(mask, args[place], operation.name, alone), True),)
 
     def _both(self, one: Mask, other: Mask) -> Mask:
         found = list(one)

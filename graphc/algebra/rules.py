@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import ancestors
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
+from ..table.tensors import Algebra
 from ..table.value import Value
 from .rows import Rows as Rows
-
-
-class Algebra(Protocol):
-    """What can be carried: anything the functions of the table can be applied to."""
-
-    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any: ...
-
-    def constant(self, value: Any) -> Any: ...
 
 
 @dataclass(frozen=True)

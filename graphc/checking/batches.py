@@ -13,27 +13,12 @@ from typing import Any
 from ..algebra.rules import Rows, rule
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
-from ..shapes import unused_letters
 from ..structure.reach import ancestors
 from ..structure.structure import Structure
-from ..table.tensors import OPERATIONS
+from ..table.functions import FUNCTIONS, Function
+from ..table.tensors import OPERATIONS, Operation
 
 COUNT = "neighbours_"  # the name of the leading axis
-UNBATCHED = (
-    "det",
-    "logdet",
-    "inv",
-    "adjugate",
-    "adjugate_change",
-    "solve",
-    "winner",
-)  # operations on exactly two axes
-# Operations whose value for complex operands is the analytic continuation of the real one.
-ANALYTIC = {
-    *("add", "sub", "mul", "div", "neg", "power", "exp", "log", "sqrt", "square", "sin", "cos"),
-    *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sigmoid", "silu", "log1p", "expm1"),
-    *("identity", "contract", "gather", "scatter", "reshape", "logsumexp", "softmax"),
-}
 
 
 class Unbatched(GraphcError):
@@ -100,7 +85,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
     moved: dict[int, int] = {}
     wide: set[int] = set()  # rows of the copy that have the leading axis
     owner: dict[int, int] = {}
-    ops: set[str] = set()
+    analytic = True
     switches: list[Switch] = []
     needed = ancestors(graph, outputs)
     for node in graph.nodes():
@@ -115,7 +100,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
         shape = graph.shape(row)
         if here and row != leaf:
             operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
-            ops.add(op)
+            analytic = analytic and _record(op).analytic
         new = moved[row] = copy.append(op, tuple(operands), **settings)
         full = (COUNT, *shape) if here else shape
         if full:
@@ -130,7 +115,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
         tuple(moved[row] for row in outputs),
         tuple(moved[row] in wide for row in outputs),
         tuple(switches),
-        ops <= ANALYTIC,
+        analytic,
     )
 
 
@@ -143,21 +128,16 @@ def _widened(
     rank: int,
 ) -> tuple[list[int], dict[str, Any]]:
     """Operands and settings of an operation that gets a leading axis."""
-    if op in UNBATCHED:
-        raise Unbatched(f"{op} cannot take a further axis")
-    if op == "contract":
-        left, _, out = settings["spec"].partition("->")
-        letter = unused_letters([left, out], 1)
-        parts = [
-            letter + part if operand in wide else part
-            for part, operand in zip(left.split(","), operands, strict=True)
-        ]
-        return operands, {**settings, "spec": f"{','.join(parts)}->{letter}{out}"}
-    if op == "reshape":
-        return operands, {**settings, "shape": (COUNT, *settings["shape"])}
     if op in OPERATIONS:
-        return operands, settings  # their axes are counted from the end
+        batch = OPERATIONS[op].batch
+        if batch is None:
+            raise Unbatched(f"{op} cannot take a further axis")
+        return operands, dict(batch(settings, [operand in wide for operand in operands], COUNT))
     return [_raised(copy, operand, wide, rank) for operand in operands], settings
+
+
+def _record(op: str) -> Function | Operation:
+    return OPERATIONS[op] if op in OPERATIONS else FUNCTIONS[op]
 
 
 def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
@@ -175,13 +155,14 @@ def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
 def _switches(copy: Structure, new: int, row: int, node: int) -> list[Switch]:
     """The switches of one operation of the copy."""
     op, operands, settings = copy.ops[new], copy.operands[new], copy.settings(new)
-    if op == "norm":
-        return [Switch(row, node, op, (new,))]
-    if op == "largest":
-        return [Switch(row, node, op, operands, True, settings["axes"])]
+    if op in OPERATIONS:
+        kink = OPERATIONS[op].kink
+        told = {"": (), "zero": (new,), "tie": operands}[kink]
+        axes = settings["axes"] if kink == "tie" else ()
+        return [Switch(row, node, op, told, kink == "tie", axes)] if told else []
     if op in ("maximum", "minimum") and len(operands) > 2:
         return [Switch(row, node, op, operands, True)]
-    if op in OPERATIONS or not operands:
+    if not operands:
         return []
     rows = Rows(copy)
     templates = rule(op, len(operands), settings).switches

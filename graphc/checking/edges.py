@@ -15,6 +15,7 @@ from ..errors import GraphcError
 from ..structure.reach import upstream
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 from ..write.formula import expression_text
 from .digits import step_of
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
@@ -38,7 +39,8 @@ def suspects(graph: Structure, outputs: Iterable[int]) -> set[int]:
 
 
 def _is_own(op: str) -> bool:
-    return op in FUNCTIONS and FUNCTIONS[op].origin == "user"
+    record = FUNCTIONS.get(op) or OPERATIONS.get(op)
+    return record is not None and record.origin == "user"
 
 
 def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[Edge]:
@@ -54,7 +56,7 @@ def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[
         exact = Evaluation(graph, hood.algebra(digits), dict(hood.exact(digits)), {})
         for node in sorted(nodes):
             formula = graph.formula(node)
-            size = sum(_elements(graph, hood, row) for row in formula.rows)
+            size = sum(hood.work(row) for row in formula.rows)
             for source in dict.fromkeys(formula.sources):
                 numbers = [edge for edge, row in graph.edges_of(node) if row == source]
                 if not numbers:
@@ -71,14 +73,6 @@ def _size(value: Any) -> float:
     """The size of the largest element; 1 where all are 0, or not finite."""
     largest = float(np.max(np.abs(as_float(value)), initial=0.0))
     return largest if 0 < largest < np.inf else 1.0
-
-
-def _elements(graph: Structure, hood: Neighbourhood, row: int) -> int:
-    shapes = [graph.shape(row), *(graph.shape(operand) for operand in graph.operands[row])]
-    sizes = {size for shape in shapes for size in shape}
-    if graph.ops[row] == "contract":
-        return int(np.prod([float(hood.sizes.get(str(s), s)) for s in sizes]))
-    return int(np.prod([float(hood.sizes.get(str(s), s)) for s in shapes[0]]))
 
 
 class _Test:

@@ -7,14 +7,16 @@ from weakref import WeakKeyDictionary
 
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 
 _KEPT: WeakKeyDictionary[Structure, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 
 
 def kept(graph: Structure) -> dict[Any, Any]:
-    """What was made for the graph as it is, from the functions as they are; else nothing."""
+    """What was made for the graph as it is, from the records as they are; else nothing."""
     # a graph only grows, so its lengths are its version
-    version = FUNCTIONS.version, len(graph.ops), len(graph.names), len(graph.partials)
+    table = FUNCTIONS.version, OPERATIONS.version
+    version = *table, len(graph.ops), len(graph.names), len(graph.partials)
     if graph not in _KEPT or _KEPT[graph][0] != version:
         _KEPT[graph] = version, {}
     return _KEPT[graph][1]

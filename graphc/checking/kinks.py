@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 from ..write.formula import formula_text
 from . import digits
 from .neighbourhood import Branch, Neighbourhood
@@ -88,7 +89,7 @@ def conventions(
         other = graph.duplicate()
         other.partials = {}
         for row, side in zip(rows, choice, strict=True):
-            if graph.ops[row] != "largest":
+            if graph.ops[row] in FUNCTIONS:  # the others have no slope of one side
                 other.attributes[row] = {**graph.settings(row), "kink": side}
         found.append(digits.derived(other, hood, output))
     return found

@@ -17,10 +17,10 @@ import numpy as np
 from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
-from ..shapes import resolve
 from ..structure.reach import ancestors
 from ..structure.structure import Structure
-from ..table.arrays import boxed, split_spec, unboxed
+from ..table.arrays import boxed, unboxed
+from ..table.tensors import OPERATIONS, Site
 from .batches import COUNT, Batch, Switch, Unbatched, batched
 from .kept import kept
 
@@ -78,45 +78,37 @@ class Digits(Numbers):
                 return FLOAT_ARITHMETIC[op](*args)
             if op == "power" and isinstance(settings["exponent"], int):
                 return args[0] ** settings["exponent"]
-            if op == "contract":
-                return self._contract(args, settings)
         except (TypeError, ZeroDivisionError):  # an element has no value
             pass
         return super().apply(op, args, settings)
 
-    def _contract(self, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+    def products(self, boxes: Sequence[Any], operands: Sequence[str], core: str) -> Any:
         """Products and sums of whole arrays, as whole numbers: several times as fast, and exact."""
-        operands, out = split_spec(settings["spec"])
-        found = [self._integers(arg) for arg in args]
+        try:
+            found = [self._integers(box) for box in boxes]
+        except TypeError:  # an element has no value
+            found = [None]
         parts = [part for part in found if part is not None]
         twice = any(len(set(letters)) < len(letters) for letters in operands)
         if twice or len(parts) < len(found):
-            return super().apply("contract", args, settings)
-        kept = "".join(dict.fromkeys(x for x in out if any(x in part for part in operands)))
-        summed = "".join(dict.fromkeys(x for part in operands for x in part if x not in kept))
+            return super().products(boxes, operands, core)
+        letters = list(dict.fromkeys(core + "".join(operands)))
         product: Any = 1
         exponent = 0
-        for (array, own), letters in zip(parts, operands, strict=True):
-            places = sorted(range(len(letters)), key=lambda k: (kept + summed).index(letters[k]))
-            index = [slice(None) if x in letters else None for x in kept + summed]
+        for (array, own), word in zip(parts, operands, strict=True):
+            places = sorted(range(len(word)), key=lambda k: letters.index(word[k]))
+            index = [slice(None) if x in word else None for x in letters]
             product = product * array.transpose(places)[tuple(index)]
             exponent += own
-        if summed:
-            product = product.sum(axis=tuple(range(len(kept), len(kept) + len(summed))))
+        if len(letters) > len(core):
+            product = product.sum(axis=tuple(range(len(core), len(letters))))
         whole = boxed(product)
         total = np.empty(whole.shape, dtype=object)
         total.flat[:] = [+self.context.ldexp(part, exponent) for part in whole.flat]
-        if len(set(out)) < len(out):
-            spread = {**settings, "spec": f"{kept}->{out}"}
-            return super().apply("contract", (unboxed(total),), spread)
-        sizes = {x: resolve(size, self.sizes) for x, size in settings["sizes"]}
-        sizes.update(zip(kept, total.shape, strict=True))
-        narrow = total.reshape([sizes[x] if x in kept else 1 for x in out])
-        return unboxed(np.broadcast_to(narrow, [sizes[x] for x in out]))
+        return total
 
-    def _integers(self, value: Any) -> tuple[Any, int] | None:
+    def _integers(self, array: Any) -> tuple[Any, int] | None:
         """(whole numbers, exponent of 2) of an array; None where sizes are too far apart."""
-        array = boxed(value)
         numbers = [self.context.mpf(element)._mpf_ for element in array.flat]
         pairs = [(-whole if sign else whole, exponent) for sign, whole, exponent, _ in numbers]
         exponents = [exponent for whole, exponent in pairs if whole]
@@ -276,6 +268,15 @@ class Neighbourhood:
         """The shape of a row at this point."""
         return tuple(int(self.sizes.get(str(size), size)) for size in self.graph.shape(row))
 
+    def work(self, row: int) -> int:
+        """The scalar operations of one row, about."""
+        graph, shape = self.graph, self.graph.shape(row)
+        operation = OPERATIONS.get(graph.ops[row])
+        if operation is not None:
+            shapes = [graph.shape(operand) for operand in graph.operands[row]]
+            shape = operation.work(Site(settings=graph.settings(row), shapes=shapes, shape=shape))
+        return math.prod(int(self.sizes.get(str(size), size)) for size in shape)
+
     def cost(self) -> int:
         """A bound on the scalar operations of one evaluation in many digits."""
         graph, total = self.graph, 0
@@ -283,15 +284,7 @@ class Neighbourhood:
         if key in known:
             return int(known[key])
         for row in needed_rows(graph, self.outputs):
-            sizes: dict[str, Any] = {}
-            if graph.ops[row] == "contract":
-                left = graph.settings(row)["spec"].partition("->")[0].split(",")
-                for letters, operand in zip(left, graph.operands[row], strict=True):
-                    sizes.update(zip(letters, graph.shape(operand), strict=True))
-                shape = tuple(sizes.values())
-            else:
-                shape = graph.shape(row)
-            total += int(np.prod([self.sizes.get(s, s) for s in shape], dtype=float))
+            total += self.work(row)
         known[key] = total
         return total
 

@@ -20,16 +20,13 @@ from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import upstream
 from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
+from ..table.tensors import OPERATIONS
 from .neighbourhood import Neighbourhood
 from .schemes import EPSILON
 
 SAMPLES = 6
 SAFETY = 8.0  # other code rounds elsewhere, and a few samples do not show the worst case
-# Nothing is rounded where a value is only chosen, moved or negated.
-UNROUNDED = {
-    *("identity", "stop", "neg", "abs", "sign", "heaviside", "maximum", "minimum", "where"),
-    *("taken", "untaken", "gather", "reshape", "largest", "winner", "size", "relu"),
-}
 
 
 class Rounding(Numbers):
@@ -47,16 +44,15 @@ class Rounding(Numbers):
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         found = super().apply(op, args, settings)
-        if op in UNROUNDED or any(type(arg) is Masked for arg in args):
+        operation = OPERATIONS.get(op)
+        record = operation or FUNCTIONS.get(op)
+        if record is None or not record.rounds or any(type(arg) is Masked for arg in args):
             return found
         size = found
-        if op == "contract":  # a sum is rounded like its parts, not like their total
+        if operation is not None and operation.through is not None:
+            # a sum is rounded like its parts, not like their total
             size = super().apply(op, [np.abs(as_float(arg)) for arg in args], settings)
         return self._moved(found, size)
-
-    def _sum(self, array: Any, axes: tuple[int, ...], keep: bool) -> Any:
-        found = super()._sum(array, axes, keep)
-        return self._moved(found, super()._sum(np.abs(array), axes, keep))
 
     def _moved(self, value: Any, size: Any) -> Any:
         if not isinstance(value, (np.ndarray, np.floating)) or value.dtype != float:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.arithmetic import Numbers, is_exact_zero
-from ..algebra.exact import NOTHING, Masked, Undefined, as_float, present, sign_of
-from ..algebra.rules import Algebra, Rows, rule
+from ..algebra.exact import NOTHING, Masked, Undefined, present, sign_of
+from ..algebra.rules import Rows, rule
 from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
@@ -22,7 +22,7 @@ from ..structure.paths import reached, sweep
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.arrays import is_exact
-from ..table.tensors import OPERATIONS, Local, repeated_to, summed_to
+from ..table.tensors import OPERATIONS, Algebra, Local, Operation, repeated_to, summed_to
 from ..table.value import Value
 from ..write.formula import formula_text
 
@@ -235,13 +235,13 @@ class Evaluation:
         graph = self.graph
         operands = graph.operands[row]
         return Local(
-            self.algebra.apply,
-            [self.value(operand) for operand in operands],
-            self.value(row),
-            [graph.shape(operand) for operand in operands],
-            graph.shape(row),
-            graph.settings(row),
-            self.lead,
+            settings=graph.settings(row),
+            shapes=[graph.shape(operand) for operand in operands],
+            shape=graph.shape(row),
+            algebra=self.algebra,
+            args=[self.value(operand) for operand in operands],
+            own=self.value(row),
+            lead=self.lead,
         )
 
     def pull_row(self, place: Edge, adjoint: Any, node: int) -> Any:
@@ -253,7 +253,7 @@ class Evaluation:
             return None
         here = self.here(row)
         if op in OPERATIONS:
-            self._tell_ties(here, row, node)
+            self._tell_kink(OPERATIONS[op], here, row, node)
             return OPERATIONS[op].pull(here, slot, adjoint)
         scaled = self._scaled(here, row, slot, adjoint, node)
         return None if scaled is None else summed_to(here, scaled, here.shape, here.shapes[slot])
@@ -266,7 +266,7 @@ class Evaluation:
             return None
         here = self.here(row)
         if op in OPERATIONS:
-            self._tell_ties(here, row, node)
+            self._tell_kink(OPERATIONS[op], here, row, node)
             return OPERATIONS[op].push(here, slot, tangent)
         widened = repeated_to(here, tangent, here.shapes[slot], here.shape)
         return self._scaled(here, row, slot, widened, node)
@@ -287,11 +287,9 @@ class Evaluation:
         if self.graph.operands[row] and self.graph.is_condition(row):
             self.partials(row, node)
 
-    def _tell_ties(self, here: Local, row: int, node: int) -> None:
-        if self.graph.ops[row] == "largest" and isinstance(self.algebra, Numbers):
-            shares = self.algebra.apply("winner", here.args, {**here.settings, "kink": "share"})
-            if any(0 < float(as_float(share)) < 1 for share in np.asarray(shares).flat):
-                self._on_kink(row, node)
+    def _tell_kink(self, operation: Operation, here: Local, row: int, node: int) -> None:
+        if isinstance(self.algebra, Numbers) and operation.on_kink(here):
+            self._on_kink(row, node)
 
     def times(self, local: Any, carried: Any) -> Any:
         """A carried value times a local derivative."""

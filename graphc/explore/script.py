@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..derive.evaluation import Edge
 from ..program.backends.javascript import JAVASCRIPT
-from ..program.backends.javascript.definitions import definitions
 from ..program.backends.javascript.script import Script
 from ..program.edges import SYMBOL, edges
 from ..program.program import lower
@@ -80,6 +79,4 @@ def program_text(graph: Structure, given: Sequence[str], sizes: Mapping[str, int
     ]
     parts.append(f"pull: {{\n{','.join(pulls)}\n}}")
     parts.append(f"push: {{\n{','.join(pushes)}\n}}")
-    return "\n".join(
-        [*definitions(script.functions), f"const program = {{\n{','.join(parts)}\n}};"]
-    )
+    return "\n".join([*script.definitions.values(), f"const program = {{\n{','.join(parts)}\n}};"])

@@ -21,6 +21,7 @@ from ..structure.reach import expression
 from ..structure.structure import Structure
 from ..table.functions import COMPOSED, log, maximum, minimum
 from ..table.late import LATE
+from ..table.places import Index, Places, Slice, Window, chosen
 from ..table.value import Value, is_traced
 from ..write.formula import expression_text
 
@@ -431,12 +432,12 @@ def prod(*terms: Any, axis: Any = None, keepdims: bool = False) -> Value:
         if size == 0:
             result = 1 + _sum(result, (place,))  # of nothing: 1, and the edge stays
         else:
-            picked = [_pick(result, place, i) for i in range(size)]
+            picked = [_pick(result, place, Places(i)) for i in range(size)]
             result = functools.reduce(lambda a, b: a * b, picked)
     return _kept(x, result, axes, keepdims)
 
 
-def _pick(x: Value, axis: int, index: Any) -> Value:
+def _pick(x: Value, axis: int, index: Index) -> Value:
     return x.graph.tensor("gather", (x,), {"axis": axis, "index": index, "size": x.shape[axis]})
 
 
@@ -678,15 +679,15 @@ def _with_new_axes(x: Value, parts: list[Any]) -> Value:
     return contract(f"{source}->{out}", x, **sizes)
 
 
-def _places(part: Any, size: Any, x: Value) -> Any:
-    """The places along an axis that an index names: a number, or nested tuples of numbers."""
+def _places(part: Any, size: Any, x: Value) -> Index:
+    """The places along an axis that an index names."""
     known = concrete((size,), f"indexing {_name(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
         try:
             picked = range(known)[part]
         except (TypeError, ValueError) as error:  # ends that are not whole numbers, or a step of 0
             raise GraphcError(f"{_name(x)}[...]: {error}") from None
-        return _index(picked, f"{_name(x)}[...]")
+        return _range(picked, f"{_name(x)}[...]")
     places = np.asarray(part)
     if places.dtype.kind not in "iu" and part != []:
         raise GraphcError(
@@ -694,17 +695,15 @@ def _places(part: Any, size: Any, x: Value) -> Any:
         )
     if places.size and (places.min() < -known or places.max() >= known):
         raise GraphcError(f"{_is(x)}: the index {part} is out of range for size {known}")
-    return _nested(np.where(places < 0, places + known, places).astype(int))
+    return chosen(np.where(places < 0, places + known, places))
 
 
-def _index(places: range, what: str) -> tuple[int, ...]:
-    """A range of places as an index array, if it is short enough to be held."""
+def _range(places: range, what: str) -> Index:
+    """A range of places, if it is short enough to be held."""
     _small(len(places), what)
-    return tuple(places)
-
-
-def _nested(array: Any) -> Any:
-    return int(array) if np.ndim(array) == 0 else tuple(_nested(part) for part in array)
+    if places and places.step > 0:
+        return Slice(places.start, len(places), places.step if len(places) > 1 else 1)
+    return chosen(places)
 
 
 @layer()
@@ -724,15 +723,15 @@ def scatter(x: Value, i: Any, n: int, *, axis: int = 0) -> Value:
     place = axis_of(axis, shape, "scatter")
     index = _places(_plain_index(i), n, x)
     first = len(shape) + place
-    if x.shape[first : first + rank] != np.shape(index):
-        raise GraphcError(f"scatter: {_is(x)}, which does not fit places of {np.shape(index)}")
+    if x.shape[first : first + rank] != index.shape:
+        raise GraphcError(f"scatter: {_is(x)}, which does not fit places of {index.shape}")
     return x.graph.tensor("scatter", (x,), {"axis": place, "index": index, "size": n})
 
 
 def _placed(x: Value, axis: int, before: int, total: int) -> Value:
     """The value with zeros around it along an axis."""
     size = concrete((x.shape[axis],), "joining or padding")[0]
-    index = _index(range(before, before + size), f"joining or padding {_name(x)}")
+    index = _range(range(before, before + size), f"joining or padding {_name(x)}")
     return x.graph.tensor("scatter", (x,), {"axis": axis, "index": index, "size": total})
 
 
@@ -803,24 +802,22 @@ def _each(value: Any, count: int, name: str) -> tuple[int, ...]:
     return given
 
 
-def window_index(what: str, size: int, width: int, stride: int, padding: int, dilation: int) -> Any:
-    """The places of each window along an axis, as (windows, width); -1 is padding."""
-    reach = dilation * (width - 1) + 1
-    if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < reach:
+def _window(what: str, size: int, width: int, stride: int, padding: int, dilation: int) -> Window:
+    """The windows along an axis, if they fit."""
+    found = Window(size, width, stride, padding, dilation)
+    if stride < 1 or dilation < 1 or padding < 0 or size + 2 * padding < found.reach:
         raise GraphcError(
-            f"{what}; a window of {reach} with stride {stride} and padding {padding} does not fit "
-            f"size {size}"
+            f"{what}; a window of {found.reach} with stride {stride} and padding {padding} does "
+            f"not fit size {size}"
         )
-    count = (size + 2 * padding - reach) // stride + 1
-    _small((count, width), what)
-    starts = np.arange(count)[:, None] * stride - padding + np.arange(width)[None, :] * dilation
-    return _nested(np.where((starts < 0) | (starts >= size), -1, starts))
+    _small(found.shape, what)
+    return found
 
 
 def _window_indices(
     name: str, x: Value, widths: Sequence[int], stride: Any, padding: Any, dilation: Any = 1
-) -> list[Any]:
-    """The places of the windows along each of the trailing axes."""
+) -> list[Window]:
+    """The windows along each of the trailing axes."""
     what = f"{name}: {_is(x)}"
     count = len(widths)
     each = [
@@ -828,10 +825,10 @@ def _window_indices(
         for value, name in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"))
     ]
     sizes = concrete(x.shape[len(x.shape) - count :], name)
-    return [window_index(what, *numbers) for numbers in zip(sizes, widths, *each, strict=True)]
+    return [_window(what, *numbers) for numbers in zip(sizes, widths, *each, strict=True)]
 
 
-def _windows(x: Value, indices: Sequence[Any]) -> Value:
+def _windows(x: Value, indices: Sequence[Index]) -> Value:
     """The windows over the trailing axes: each such axis becomes (windows, width)."""
     result = x
     for axis, index in enumerate(indices, start=-len(indices)):
@@ -868,7 +865,7 @@ def _convolve(
     widths = concrete(w.shape[-rank:], name)
     if flip:
         for axis in range(-rank, 0):
-            w = _pick(w, axis, _index(range(widths[axis])[::-1], name))
+            w = _pick(w, axis, _range(range(widths[axis])[::-1], name))
     windows = _windows(x, _window_indices(name, x, widths, stride, padding, dilation))
     split = "".join(map("".join, zip(space, kernel, strict=True)))
     if len(w.shape) == rank:
@@ -910,7 +907,7 @@ def _transposed(
         size = (count - 1) * steps[axis] + spreads[axis] * (width - 1) + 1 - 2 * borders[axis]
         if size < 1:
             raise GraphcError(f"{name}: {_is(x, w)}; padding {borders[axis]} leaves nothing")
-        index = window_index(name, size, width, steps[axis], borders[axis], spreads[axis])
+        index = _window(name, size, width, steps[axis], borders[axis], spreads[axis])
         setting = {"axis": axis, "index": index, "size": size}
         result = result.graph.tensor("scatter", (result,), setting)
     return result
@@ -954,7 +951,7 @@ def maxpool(
     widths = _pool_widths("maxpool", x, size)
     indices = _window_indices("maxpool", x, widths, widths if stride is None else stride, padding)
     windows = _windows(x, indices)
-    inside = functools.reduce(np.logical_and.outer, [np.asarray(i) >= 0 for i in indices])
+    inside = functools.reduce(np.logical_and.outer, [i.array >= 0 for i in indices])
     if not inside.any(axis=_within(len(widths))).all():
         raise GraphcError(
             f"maxpool: {_is(x)}; with size={size} and padding={padding} a window is padding only"

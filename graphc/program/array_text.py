@@ -16,20 +16,9 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..shapes import Shape, Size
 from ..structure.rows import LEAVES
-from ..table.arrays import split_spec
 from ..table.functions import FUNCTIONS
-from ..table.matrix_form import (
-    ATOM,
-    Form,
-    Piece,
-    bracket,
-    einsum_parts,
-    form_of,
-    has_gaps,
-    listed,
-    new_axes,
-)
-from ..table.tensors import OPERATIONS
+from ..table.matrix_form import ATOM, Piece, bracket
+from ..table.tensors import OPERATIONS, Site
 from .library import Library
 from .program import Program
 
@@ -188,189 +177,17 @@ class ArrayText:
         return self._constant[1][row]
 
     def operation(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
-        """A tensor operation."""
-        op, settings = program.ops[row], program.settings(row)
-        texts, shape = [piece[0] for piece in pieces], program.shape(row)
-        inner = program.shape(program.operands[row][0])
-        if op == "contract":
-            return self.contraction(settings["spec"], shape, pieces)
-        if op == "reshape":
-            return self.call("reshape", texts[0], self.shape(shape))
-        if op == "gather":
-            return self.gather(pieces[0], inner, settings)
-        if op == "scatter":
-            return self.scatter(texts[0], shape, settings)
-        if op == "largest":
-            return self.call("max", texts[0], *self.axis(settings["axes"], inner))
-        if op in ("inv", "det", "solve"):
-            return self.call(f"linalg.{op}", *texts)
-        if op == "winner":
-            share = ["share=True"] if settings.get("kink") == "share" else []
-            return self.own("winner", texts[0], str(settings["axes"]), *share)
-        if op in ("logdet", "adjugate", "adjugate_change"):
-            return self.own(op, *texts)
-        return self.own(op, texts[0], str(settings["axes"]))
-
-    def axis(self, axes: Sequence[int], shape: Shape) -> list[str]:
-        """The axis argument of a reduction; nothing where all axes go."""
-        if len(axes) == len(shape):
-            return []
-        return [f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"]
-
-    def contraction(self, spec: str, shape: Shape, pieces: Sequence[Piece]) -> Piece:
-        """A contraction: @ and * where they will do, else einsum."""
-        operands, out = split_spec(spec)
-        sizes = dict(zip(out, shape, strict=True))
-        form = form_of(spec, sizes)
-        if form is None:
-            return self.einsum(operands, out, sizes, pieces)
-        if len(operands) == 2:
-            return self.pair(form, pieces)
-        return self.single(form, shape, pieces[0])
-
-    def pair(self, form: Form, pieces: Sequence[Piece]) -> Piece:
-        """A contraction of two operands in matrix form."""
-
-        def tight(place: int, least: int) -> str:
-            turned = form.transposed[place]
-            text = bracket(pieces[form.order[place]], 8 if turned else least)
-            return text + ".T" * turned
-
-        axis = f", axis={form.axes[0] if len(form.axes) == 1 else form.axes}" if form.axes else ""
-        table: dict[str, Callable[[], Piece]] = {
-            "matmul": lambda: (f"{tight(0, 2)} @ {tight(1, 3)}", 2),
-            "product": lambda: (f"{tight(0, 2)} * {tight(1, 3)}", 2),
-            "trace_of_product": lambda: self.call("sum", f"{tight(0, 2)} * {tight_t(1)}"),
-            "sum_of_product": lambda: self.call("sum", f"{tight(0, 2)} * {tight(1, 3)}{axis}"),
-            "rows": lambda: (f"{tight(0, 8)}[:, None] * {tight(1, 3)}", 2),
-            "columns": lambda: (f"{tight(0, 2)} * {tight(1, 3)}", 2),
-            "outer": lambda: self.call("outer", tight(0, 0), tight(1, 0)),
-        }
-
-        def tight_t(place: int) -> str:
-            return bracket(pieces[form.order[place]], 8) + ".T"
-
-        return table[form.word]()
-
-    def single(self, form: Form, shape: Shape, piece: Piece) -> Piece:
-        """A contraction of one operand: a sum, a transpose, a repetition."""
-        text, tight = piece[0], bracket(piece, 8)
-        if form.word == "transpose":
-            return f"{tight}.T", 8
-        if form.word == "sum":
-            axis = [f"axis={form.axes[0] if len(form.axes) == 1 else form.axes}"] * bool(form.axes)
-            return self.call("sum", text, *axis, *["keepdims=True"] * form.keepdims)
-        if form.word == "permute":
-            return self.call("transpose", text, str(form.axes))
-        dtype = f"dtype={self.namespace}.{self.dtype}"
-        if form.word == "eye":
-            if text == "1":
-                return self.call("eye", self.size(shape[0]), dtype)
-            filled = self.call("full", self.size(shape[0]), text, dtype)[0]
-            return self.call("diag", filled)  # no product with eye: 0 times infinity is NaN
-        if form.word == "full":
-            named = {"0": "zeros", "1": "ones"}.get(text)
-            if named:
-                return self.call(named, self.shape(shape), dtype)
-            return self.call("full", self.shape(shape), text, dtype)
-        if form.word == "newaxis":
-            return f"{tight}[{new_axes(form.axes, len(shape))}]", 8
-        if form.word == "repeat":
-            first = next(i for i in range(len(shape)) if i not in form.axes)
-            inner = [axis - first for axis in form.axes if axis > first]
-            thin = f"{tight}[{new_axes(inner, len(shape) - first)}]" if inner else text
-            return self.call("broadcast_to", thin, self.shape(shape))
-        return self.call(form.word, text)  # diag, trace
-
-    def einsum(
-        self, operands: Sequence[str], out: str, sizes: dict[str, Size], pieces: Sequence[Piece]
-    ) -> Piece:
-        distinct = "".join(dict.fromkeys(out))
-        if distinct != out and (
-            any(operands) or pieces[0][0] != "1"
-        ):  # no product with eye: 0 times infinity is NaN
-            core = pieces[0][0]
-            if list(operands) != [distinct]:
-                shape = tuple(sizes[letter] for letter in distinct)
-                core = self.contraction(f"{','.join(operands)}->{distinct}", shape, pieces)[0]
-            return self.own("diagonal", core, f'"{distinct}->{out}"')
-        words, result, added = einsum_parts(operands, out, sizes)
-        texts = [piece[0] for piece in pieces]
-        dtype = f"dtype={self.namespace}.{self.dtype}"
-        texts += [self.call(name, self.size(size), dtype)[0] for name, size in added]
-        if texts[0] == "1" and not words[0] and len(words) > 1:
-            words, texts = words[1:], texts[1:]
-        spec = f'"{",".join(words)}->{result}"'
-        better = ["optimize=True"] if len(words) > 2 or max(map(len, words)) > 2 else []
-        return self.call("einsum", spec, *texts, *better)
-
-    # Selections.
-
-    def gather(self, piece: Piece, shape: Shape, settings: dict[str, Any]) -> Piece:
-        """Elements along an axis: a slice where that will do."""
-        index, axis = settings["index"], settings["axis"]
-        place = slice_text(index)
-        if place is not None:
-            before = ":, " * (len(shape) + axis)
-            return f"{bracket(piece, 8)}[{before}{place}]", 8
-        if has_gaps(index):
-            return self.own("gather", piece[0], self.index(index), f"axis={axis}")
-        return self.call("take", piece[0], self.index(index), f"axis={axis}")
-
-    def scatter(self, text: str, shape: Shape, settings: dict[str, Any]) -> Piece:
-        """The transpose of gather."""
-        index, axis = settings["index"], settings["axis"]
-        place = slice_text(index)
-        if place is not None:
-            before = ":, " * (len(shape) + axis)
-            where = f"{self.namespace}.s_[{before}{place}]"
-            return self.own("put", text, self.shape(shape), where)
-        size = self.size(settings["size"])
-        return self.own("scatter", text, self.index(index), size, f"axis={axis}")
-
-    def index(self, index: Any) -> str:
-        """An index array; windows by their steps."""
-        steps = window_steps(index)
-        if steps is not None:
-            start, stride, count, step, width = steps
-            first = f"{self.namespace}.arange({count})[:, None]"
-            first += f" * {stride}" * (stride != 1) + f" + {start}" * bool(start)
-            second = f"{self.namespace}.arange({width})" + f" * {step}" * (step != 1)
-            return self.held(f"{first} + {second}")
-        # an empty list is one of floats
-        kind = "" if np.size(index) else f", dtype={self.namespace}.intp"
-        return self.held(f"{self.namespace}.array({listed(index)}{kind})")
+        """A tensor operation, as its record has it."""
+        return OPERATIONS[program.ops[row]].array_text(self, site(program, row), pieces)
 
 
-def slice_text(index: Any) -> str | None:
-    """An integer or a slice that names the same places, or None."""
-    if isinstance(index, int):
-        return str(index)
-    if not index:
-        return ":0"
-    if any(not isinstance(place, int) for place in index) or index[0] < 0:
-        return None
-    step = index[1] - index[0] if len(index) > 1 else 1
-    if step < 1 or index != tuple(range(index[0], index[-1] + 1, step)):
-        return None
-    return f"{index[0] or ''}:{index[-1] + 1}" + f":{step}" * (step > 1)
-
-
-def window_steps(index: Any) -> tuple[int, int, int, int, int] | None:
-    """(start, stride, windows, step, width) of an index of windows over an axis, or None."""
-    if not isinstance(index, tuple) or not index or not isinstance(index[0], tuple):
-        return None
-    if not index[0] or isinstance(index[0][0], tuple):
-        return None
-    count, width, start = len(index), len(index[0]), index[0][0]
-    stride = index[1][0] - start if count > 1 else 1
-    step = index[0][1] - start if width > 1 else 1
-    same = all(
-        place == start + i * stride + j * step
-        for i, window in enumerate(index)
-        for j, place in enumerate(window)
+def site(program: Program, row: int) -> Site:
+    """Where a tensor operation stands in a program."""
+    return Site(
+        settings=program.settings(row),
+        shapes=[program.shape(operand) for operand in program.operands[row]],
+        shape=program.shape(row),
     )
-    return (start, stride, count, step, width) if same and start >= 0 else None
 
 
 def _is_plain(value: Fraction) -> bool:

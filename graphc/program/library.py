@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..table.functions import Function
+from ..table.tensors import Operation
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Library:
         own = record.native.get(self.name)
         return record.native.get(self.like) if own is None and self.like else own
 
-    def has(self, record: Function) -> bool:
+    def has(self, record: Function | Operation) -> bool:
         """Whether the text calls a function, by the library's name or a user's code for it."""
+        if isinstance(record, Operation):
+            return self.name in record.native or self.like in record.native
         theirs = self.name in record.code and record.origin != "graphc"
         return theirs or self.native(record) is not None

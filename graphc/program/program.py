@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.rules import Algebra
 from ..shapes import Shape
 from ..structure.reach import ancestors
 from ..structure.rows import LEAVES, NO_SETTINGS, Rows, Settings
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from ..table.tensors import OPERATIONS
+from ..table.tensors import OPERATIONS, Algebra
 
 Rule = Callable[["Program", Sequence[int], Settings], "int | None"]
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from ..derive.evaluation import Evaluation
 from ..errors import GraphcError
 from ..structure.structure import Structure
+from ..table.places import chosen
 from ..write.formula import formula_text
-from .array_text import ArrayText, slice_text
+from .array_text import ArrayText
 from .module import Task
 from .naming import Naming
 from .program import Program
@@ -199,8 +200,8 @@ class Returned:
         self.lines.append(f"{data} = {arrays[0]}.copy()")
         written = matrix.constant != 0
         for row, places, once in matrix.parts:
-            listed = tuple(places.tolist())
-            where = slice_text(listed) or text.held(f"{np}.array({list(listed)})")
+            index = chosen(places)
+            where = index.subscript or text.held(f"{np}.array({index.listed()})")
             if not once:
                 self.lines.append(f"{np}.add.at({data}, {where}, {self.names[row]})")
             else:

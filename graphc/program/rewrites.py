@@ -13,9 +13,9 @@ from typing import Any
 from ..algebra.arithmetic import NUMBERS
 from ..algebra.exact import Exact, Undefined, as_float
 from ..algebra.rules import formula
-from ..shapes import LETTERS
 from ..structure.rows import NO_SETTINGS, Settings
 from ..table.functions import FUNCTIONS, Function
+from ..table.tensors import OPERATIONS, Local, Operation
 from .program import Program, Rule
 
 Args = Sequence[int]
@@ -233,75 +233,29 @@ def _product(program: Program, args: Args, settings: Settings) -> int:
     return program.apply("where", (empty, zero, program.apply("mul", args, {})), NO_SETTINGS)
 
 
-# Reductions with a shift, as the operations they are made of.
+def _by_formula(operation: Operation) -> Rule:
+    """A tensor operation as the operations of its formula."""
+
+    def rule(program: Program, args: Args, settings: Settings) -> int | None:
+        assert operation.formula is not None
+        shapes = [program.shape(arg) for arg in args]
+        here = Local(settings=settings, shapes=shapes, shape=(), algebra=program, args=args)
+        return int(operation.formula(here))
+
+    return rule
 
 
-def _letters(program: Program, row: int, axes: Sequence[int]) -> tuple[str, str]:
-    """Letters of a row's axes, and of those that a reduction leaves."""
-    full = LETTERS[: len(program.shape(row))]
-    gone = {axis % len(full) for axis in axes}
-    return full, "".join(letter for place, letter in enumerate(full) if place not in gone)
-
-
-def _raised(program: Program, reduced: int, full: str, kept: str) -> int:
-    """A reduced value with axes of size 1 where it was reduced."""
-    sizes = tuple((letter, 1) for letter in full if letter not in kept)
-    return program.apply("contract", (reduced,), {"spec": f"{kept}->{full}", "sizes": sizes})
-
-
-def _powers(program: Program, x: int, settings: Settings) -> tuple[int, int, int]:
-    """The largest element, exp(x - largest), and its sum over the axes."""
-    axes = {"axes": settings["axes"]}
-    full, kept = _letters(program, x, settings["axes"])
-    top = program.apply("largest", (x,), axes)
-    shifted = program.apply("sub", (x, _raised(program, top, full, kept)), NO_SETTINGS)
-    powers = program.apply("exp", (shifted,), NO_SETTINGS)
-    total = program.apply("contract", (powers,), {"spec": f"{full}->{kept}", "sizes": ()})
-    return top, powers, total
-
-
-def _logsumexp(program: Program, args: Args, settings: Settings) -> int:
-    top, _, total = _powers(program, args[0], settings)
-    return program.apply("add", (program.apply("log", (total,), {}), top), NO_SETTINGS)
-
-
-def _softmax(program: Program, args: Args, settings: Settings) -> int:
-    _, powers, total = _powers(program, args[0], settings)
-    full, kept = _letters(program, args[0], settings["axes"])
-    return program.apply("div", (powers, _raised(program, total, full, kept)), NO_SETTINGS)
-
-
-def _norm(program: Program, args: Args, settings: Settings) -> int:
-    """The norm of what is divided by its largest element, which the squares do not overflow."""
-
-    def chosen(condition: int, row: int) -> int:
-        return program.apply("where", (condition, row, program.constant(1)), NO_SETTINGS)
-
-    full, kept = _letters(program, args[0], settings["axes"])
-    sizes = program.apply("abs", args, NO_SETTINGS)
-    top = program.apply("largest", (sizes,), {"axes": settings["axes"]})
-    zero = program.constant(0)
-    difference = program.apply("sub", (top, top), NO_SETTINGS)  # NaN for infinity
-    finite = chosen(program.apply("eq", (difference, zero), NO_SETTINGS), top)
-    scale = chosen(program.apply("gt", (top, zero), NO_SETTINGS), finite)
-    scaled = program.apply("div", (args[0], _raised(program, scale, full, kept)), NO_SETTINGS)
-    spec = {"spec": f"{full},{full}->{kept}", "sizes": ()}
-    root = program.apply("sqrt", (program.apply("contract", (scaled, scaled), spec),), NO_SETTINGS)
-    return program.apply("mul", (scale, root), NO_SETTINGS)
-
-
-SHIFTED: dict[str, Rule] = {"logsumexp": _logsumexp, "softmax": _softmax}
-NORM: dict[str, Rule] = {"norm": _norm}
-
-
-def stable(has: Callable[[Function], bool]) -> dict[str, Rule]:
-    """The composed functions, a user's own included, that a back end does not have."""
+def stable(has: Callable[[Function | Operation], bool]) -> dict[str, Rule]:
+    """The composed functions and operations, a user's own too, that a back end does not have."""
     rules = {
         op: _expanded(op)
         for op, record in FUNCTIONS.items()
         if record.formula is not None and not has(record)
     }
-    return {**rules, **SHIFTED, "ratio_or_0": _ratio, "product_or_0": _product}
+    for op, operation in OPERATIONS.items():
+        if operation.formula is not None and not has(operation):
+            rules[op] = _by_formula(operation)
+    return {**rules, "ratio_or_0": _ratio, "product_or_0": _product}
 
 
 def readable() -> tuple[Mapping[str, Rule], ...]:
@@ -309,7 +263,7 @@ def readable() -> tuple[Mapping[str, Rule], ...]:
     return (FOLD, UNITS)
 
 
-def fast(has: Callable[[Function], bool]) -> tuple[Mapping[str, Rule], ...]:
+def fast(has: Callable[[Function | Operation], bool]) -> tuple[Mapping[str, Rule], ...]:
     """The passes for code that is run by a back end that has these functions."""
     return (stable(has), FOLD_ALL, STRENGTH, OWN, UNITS)
 

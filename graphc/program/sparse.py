@@ -17,11 +17,11 @@ import numpy as np
 from ..algebra.rules import Rows, rule
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
-from ..shapes import LETTERS, concrete
+from ..shapes import LETTERS, Shape, concrete
 from ..structure.reach import ancestors
 from ..structure.structure import Structure
-from ..table.arrays import gather, split_spec
-from ..table.tensors import OPERATIONS, Local
+from ..table.places import chosen
+from ..table.tensors import OPERATIONS, Local, Operation, Site
 
 MOST_ENTRIES = 5_000_000  # of all terms of one row
 Indices = Any  # a NumPy array of places
@@ -113,7 +113,7 @@ class _Carrier:
         op = graph.ops[row]
         if row in self.owned:
             return self._own(row)
-        if op in ("stop", "winner") or graph.is_condition(row):
+        if op == "stop" or graph.is_condition(row):
             return []
         found: list[Term] = []
         for slot, operand in enumerate(graph.operands[row]):
@@ -138,26 +138,10 @@ class _Carrier:
         graph = self.graph
         refuse_stops(graph, [row])
         op, settings = graph.ops[row], graph.settings(row)
-        operands, inner = graph.operands[row], self._shape(graph.operands[row][slot])
-        size = self.size(row)
-        everything = np.arange(size)
-        if op == "contract":
-            return self._contracted(row, slot, terms)
-        if op == "reshape":
-            return self._joined(terms, everything, everything)
-        if op == "gather":
-            numbered = np.arange(1, math.prod(inner) + 1).reshape(inner)
-            places = np.ravel(gather(numbered, settings["axis"], settings["index"])) - 1
-            return self._joined(terms, places, everything)
-        if op == "scatter":
-            numbered = np.arange(1, size + 1).reshape(self._shape(row))
-            places = np.ravel(gather(numbered, settings["axis"], settings["index"])) - 1
-            kept = np.flatnonzero(places >= 0)  # what belongs to the padding goes nowhere
-            return self._summed(self._joined(terms, kept, places[kept]))
-        if op in ("largest", "norm", "logsumexp", "det", "logdet"):
-            return self._reduced(row, terms)
         if op in OPERATIONS:
-            raise too_dense(graph, row)
+            return self._operated(OPERATIONS[op], row, slot, terms)
+        operands, inner = graph.operands[row], self._shape(graph.operands[row][slot])
+        everything = np.arange(self.size(row))
         source = np.ravel(
             np.broadcast_to(np.arange(math.prod(inner)).reshape(inner), self._shape(row))
         )
@@ -185,53 +169,73 @@ class _Carrier:
     def _shape(self, row: int) -> tuple[int, ...]:
         return concrete(self.graph.shape(row), "a sparse derivative")
 
-    def _reduced(self, row: int, terms: Sequence[Term]) -> list[Term]:
-        """Through a reduction: its slope is what it pulls back from ones."""
+    def _operated(
+        self, operation: Operation, row: int, slot: int, terms: Sequence[Term]
+    ) -> list[Term]:
+        """Through a tensor operation: pairs of elements of which one depends on the other."""
+        site = self._site(row)
+        if math.prod(concrete(operation.work(site), "a sparse derivative")) > MOST_ENTRIES:
+            raise too_dense(self.graph, row)
+        if operation.pairs is None:
+            return self._dense(operation, row, slot, terms)
+        pairs = operation.pairs(site, slot)
+        if operation.through is None:  # each element has one slope: what is pulled back from ones
+            slope = operation.pull(self._local(row, ()), slot, self._ones(site.shape))
+            shape = self._shape(self.graph.operands[row][slot])
+            found = self._joined(terms, pairs.source, pairs.target, slope, pairs.source, shape)
+        else:
+            index = np.arange(len(pairs.source))
+            found = self._joined(terms, pairs.source, pairs.target, index=index)
+            for other, places in pairs.factors:
+                factor = self.graph.operands[row][other]
+                found = [self._scaled(term, factor, places) for term in found]
+            found = [Term(t.positions[0], t.columns, t.coefficient) for t in found]
+        once = len(np.unique(pairs.target)) == len(pairs.target)
+        return found if once else self._summed(found)
+
+    def _dense(
+        self, operation: Operation, row: int, slot: int, terms: Sequence[Term]
+    ) -> list[Term]:
+        """Through an operation each of whose elements depends on each: a matrix is pulled back."""
         graph, rows = self.graph, self.rows
-        operand = graph.operands[row][0]
-        letters = LETTERS[: len(graph.shape(row))]
-        sizes = tuple(zip(letters, graph.shape(row), strict=True))
-        ones = rows.constant(1)
-        if letters:
-            ones = rows.apply("contract", (ones,), {"spec": f"->{letters}", "sizes": sizes})
-        shapes = [graph.shape(operand)]
-        here = Local(rows.apply, [operand], row, shapes, graph.shape(row), graph.settings(row), ())
-        slope = OPERATIONS[graph.ops[row]].pull(here, 0, ones)
-        inner = self._shape(operand)
-        axes = graph.settings(row).get("axes", tuple(range(-len(inner), 0)))
-        kept = [1 if axis - len(inner) in axes else size for axis, size in enumerate(inner)]
-        numbered = np.arange(math.prod(kept)).reshape(kept)
-        source = np.arange(math.prod(inner))
-        target = np.ravel(np.broadcast_to(numbered, inner))
-        return self._summed(self._joined(terms, source, target, slope, source, inner))
-
-    def _contracted(self, row: int, slot: int, terms: Sequence[Term]) -> list[Term]:
-        """Through a contraction: all index tuples of its letters."""
-        graph = self.graph
-        words, out = split_spec(graph.settings(row)["spec"])
-        operands = graph.operands[row]
-        size: dict[str, int] = {}
-        for word, operand in zip(words, operands, strict=True):
-            size.update(zip(word, self._shape(operand), strict=True))
-        size.update(zip(out, self._shape(row), strict=True))
-        if math.prod(size.values()) > MOST_ENTRIES:
+        height, width = self.size(row), self.size(graph.operands[row][slot])
+        if height * width > MOST_ENTRIES:
             raise too_dense(graph, row)
-        letters = list(size)
-        grid = np.indices([size[letter] for letter in letters]).reshape(len(letters), -1)
-        place = dict(zip(letters, grid, strict=True))
+        lead = graph.shape(row)
+        letters = LETTERS[: len(lead)]
+        spec = {"spec": f"->{letters}{letters}", "sizes": tuple(zip(letters, lead, strict=True))}
+        identity = rows.apply("contract", (rows.constant(1),), spec)
+        matrix = operation.pull(self._local(row, lead), slot, identity)
+        if matrix is None:
+            return []
+        places = np.arange(height * width)
+        target, source = np.divmod(places, width)
+        return self._summed(self._joined(terms, source, target, matrix, places))
 
-        def flat(word: str) -> Indices:
-            found = np.zeros(grid.shape[1], dtype=int)
-            for letter in word:
-                found = found * size[letter] + place[letter]
-            return found
+    def _site(self, row: int) -> Site:
+        graph = self.graph
+        shapes = [self._shape(operand) for operand in graph.operands[row]]
+        return Site(settings=graph.settings(row), shapes=shapes, shape=self._shape(row))
 
-        found = self._joined(terms, flat(words[slot]), flat(out), index=np.arange(grid.shape[1]))
-        for other, word in enumerate(words):
-            if other != slot:
-                found = [self._scaled(term, operands[other], flat(word)) for term in found]
-        found = [Term(t.positions[0], t.columns, t.coefficient) for t in found]
-        return found if set(letters) <= set(out) else self._summed(found)
+    def _local(self, row: int, lead: Shape) -> Local:
+        graph = self.graph
+        operands = graph.operands[row]
+        return Local(
+            settings=graph.settings(row),
+            shapes=[graph.shape(operand) for operand in operands],
+            shape=graph.shape(row),
+            algebra=self.rows,
+            args=operands,
+            own=row,
+            lead=lead,
+        )
+
+    def _ones(self, shape: Shape) -> int:
+        one, letters = self.rows.constant(1), LETTERS[: len(shape)]
+        if not letters:
+            return one
+        sizes = tuple(zip(letters, shape, strict=True))
+        return self.rows.apply("contract", (one,), {"spec": f"->{letters}", "sizes": sizes})
 
     def _scaled(self, term: Term, factor: int, places: Indices) -> Term:
         """A term of a contraction (positions with their index tuples) times another operand."""
@@ -283,7 +287,7 @@ class _Carrier:
         flat = self.rows.apply("reshape", (row,), {"shape": (size,)}) if len(shape) > 1 else row
         if len(places) == size and (places == np.arange(size)).all():
             return flat
-        settings = {"axis": -1, "index": tuple(places.tolist()), "size": size}
+        settings = {"axis": -1, "index": chosen(places), "size": size}
         return self.rows.apply("gather", (flat,), settings)
 
     def _times(self, one: int | None, other: int) -> int:
@@ -301,7 +305,7 @@ class _Carrier:
             if len(keys) >= 2 * len(distinct) > 0:
                 own = term.coefficient
                 if own is not None and self.graph.shape(own):
-                    settings = {"axis": -1, "index": tuple(place.tolist()), "size": len(distinct)}
+                    settings = {"axis": -1, "index": chosen(place), "size": len(distinct)}
                     total = self.rows.apply("scatter", (own,), settings)
                 else:
                     alike = (counts == counts[0]).all()

@@ -2,3 +2,7 @@
 
 Nothing comes in but declarations; records go out to every other room.
 """
+
+from . import contraction, matrices, reductions, selections  # each adds its records to the table
+
+__all__ = ["contraction", "matrices", "reductions", "selections"]

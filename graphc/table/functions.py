@@ -15,6 +15,15 @@ from functools import reduce
 from typing import Any
 
 from ..errors import GraphcError, listing, nearest
+from .function_definitions import (
+    ERF,
+    JS_ERF,
+    JS_MAXIMUM,
+    JS_MINIMUM,
+    JS_POWER,
+    PRODUCT_OR_0,
+    RATIO_OR_0,
+)
 from .late import LATE
 from .value import COMPARISONS, Value, is_traced
 
@@ -51,6 +60,11 @@ class Function:
     binding: int = 9
     word: bool = False  # in text it is called by its name all the same: the sign means another one
     looks: bool = False  # its value may be a view of an operand
+    rounds: bool = True  # False: it only chooses among its operands, or negates
+    analytic: bool = False  # for complex operands it is the continuation of the real one
+    definitions: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # language -> {function: text that defines it}, where the language has none
     origin: str = "graphc"  # or "user"
     doc: str = ""
 
@@ -212,6 +226,7 @@ define(
     mark="+",
     derivative=lambda a, b, o: (1, 1),
     latex="{0} + {1}",
+    analytic=True,
 )
 define(
     "sub",
@@ -222,6 +237,7 @@ define(
     mark="−",
     derivative=lambda a, b, o: (1, -1),
     latex="{0} - {1}",
+    analytic=True,
 )
 define(
     "mul",
@@ -232,6 +248,7 @@ define(
     mark="×",
     derivative=lambda a, b, o: (b, a),
     latex="{0} {1}",
+    analytic=True,
 )
 define(
     "div",
@@ -242,8 +259,19 @@ define(
     mark="÷",
     derivative=lambda a, b, o: (1 / b, -o / b),
     latex=r"\frac{{{0}}}{{{1}}}",
+    analytic=True,
 )
-define("neg", infix="-", binding=3, mark="−", derivative=lambda x, o: -1, latex="-{0}")
+define(
+    "neg",
+    infix="-",
+    binding=3,
+    mark="−",
+    derivative=lambda x, o: -1,
+    latex="-{0}",
+    analytic=True,
+    rounds=False,
+    code={"javascript": "-{x}"},
+)
 
 
 def _power_derivative(x: Any, o: Any, exponent: Any) -> Any:
@@ -261,6 +289,7 @@ define(
     derivative=_power_derivative,
     domain=(POSITIVE,),
     latex="{0}^{{{1}}}",
+    analytic=True,
 )
 define(
     "pow",
@@ -271,6 +300,8 @@ define(
     mark="^",
     derivative=lambda a, b, o: (product_or_0(b, a ** (b - 1)), product_or_0(o, log(a))),
     latex="{0}^{{{1}}}",
+    code={"javascript": "power({a}, {b})"},
+    definitions={"javascript": {"power": JS_POWER}},
 )
 
 _RELATION_LATEX = {"le": r"\le", "ge": r"\ge", "ne": r"\ne", "eq": "="}
@@ -293,29 +324,41 @@ where: Function = define(
     domain=(REAL, REAL, REAL),
     mark="?:",
     derivative=lambda cond, a, b, o: (0, taken(cond, 1), untaken(cond, 1)),
-    code={"c": "{cond} ? {a} : {b}"},
+    code=dict.fromkeys(("c", "javascript"), "{cond} ? {a} : {b}"),
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
     doc="the branch taken; the other one has no path",
+    rounds=False,
 )
 taken: Function = define(
     "taken",
     parameters=("cond", "g"),
     derivative=lambda cond, g, o: (0, taken(cond, 1)),
-    code={"c": "{cond} ? {g} : 0"},
+    code=dict.fromkeys(("c", "javascript"), "{cond} ? {g} : 0"),
     latex="{1} [{0}]",
     doc="g where the condition holds, no path elsewhere",
+    rounds=False,
 )
 untaken: Function = define(
     "untaken",
     parameters=("cond", "g"),
     derivative=lambda cond, g, o: (0, untaken(cond, 1)),
-    code={"c": "{cond} ? 0 : {g}"},
+    code=dict.fromkeys(("c", "javascript"), "{cond} ? 0 : {g}"),
     latex=r"{1} [\lnot {0}]",
     doc="g where the condition does not hold, no path elsewhere",
+    rounds=False,
 )
 
 define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
-define("identity", derivative=lambda x, o: 1, latex="{0}", mark="=", looks=True)
+define(
+    "identity",
+    derivative=lambda x, o: 1,
+    latex="{0}",
+    mark="=",
+    looks=True,
+    analytic=True,
+    rounds=False,
+    code={"javascript": "{x}"},
+)
 stop: Function = define(
     "stop",
     derivative=lambda x, o: 0,
@@ -323,6 +366,8 @@ stop: Function = define(
     mark="stop",
     looks=True,
     doc="the value passes, no derivative does",
+    rounds=False,
+    code={"javascript": "{x}"},
 )
 
 ratio_or_0: Function = define(
@@ -336,6 +381,7 @@ ratio_or_0: Function = define(
     derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
     latex=r"\frac{{{0}}}{{{1}}}",
     doc="a / b, and 0 where b is 0: the slope of a norm at the origin",
+    definitions={"numpy": {"ratio_or_0": RATIO_OR_0}},
 )
 
 product_or_0: Function = define(
@@ -349,17 +395,25 @@ product_or_0: Function = define(
     derivative=lambda a, b, o: (b, where(a == 0, 0, a)),
     latex="{0} {1}",
     doc="a * b, and 0 where a is 0: the slopes of a power at base 0",
+    definitions={"numpy": {"product_or_0": PRODUCT_OR_0}},
 )
 
 # Exponentials and powers.
 
-exp: Function = define("exp", derivative=lambda x, o: o, native=library("exp"), latex="e^{{{0}}}")
+exp: Function = define(
+    "exp",
+    derivative=lambda x, o: o,
+    native=library("exp"),
+    latex="e^{{{0}}}",
+    analytic=True,
+)
 log: Function = define(
     "log",
     derivative=lambda x, o: 1 / x,
     domain=(POSITIVE,),
     native=library("log"),
     latex=r"\log\left({0}\right)",
+    analytic=True,
 )
 log1p: Function = define(
     "log1p",
@@ -368,6 +422,7 @@ log1p: Function = define(
     domain=((-1.0, math.inf),),
     native={"mpmath": "log1p", "numpy": "log1p", "c": "log1p", "javascript": "log1p"},
     latex=r"\log\left(1 + {0}\right)",
+    analytic=True,
 )
 expm1: Function = define(
     "expm1",
@@ -375,6 +430,7 @@ expm1: Function = define(
     derivative=lambda x, o: exp(x),
     native={"mpmath": "expm1", "numpy": "expm1", "c": "expm1", "javascript": "expm1"},
     latex=r"\left(e^{{{0}}} - 1\right)",
+    analytic=True,
 )
 sqrt: Function = define(
     "sqrt",
@@ -383,6 +439,7 @@ sqrt: Function = define(
     native=library("sqrt"),
     latex=r"\sqrt{{{0}}}",
     mark="√",
+    analytic=True,
 )
 square: Function = define(
     "square",
@@ -392,15 +449,24 @@ square: Function = define(
     code={"c": "{x} * {x}"},
     latex=r"\left({0}\right)^2",
     mark="²",
+    analytic=True,
 )
 
 # Trigonometric and hyperbolic functions.
 
 sin: Function = define(
-    "sin", derivative=lambda x, o: cos(x), native=library("sin"), latex=r"\sin\left({0}\right)"
+    "sin",
+    derivative=lambda x, o: cos(x),
+    native=library("sin"),
+    latex=r"\sin\left({0}\right)",
+    analytic=True,
 )
 cos: Function = define(
-    "cos", derivative=lambda x, o: -sin(x), native=library("cos"), latex=r"\cos\left({0}\right)"
+    "cos",
+    derivative=lambda x, o: -sin(x),
+    native=library("cos"),
+    latex=r"\cos\left({0}\right)",
+    analytic=True,
 )
 tan: Function = define(
     "tan",
@@ -408,6 +474,7 @@ tan: Function = define(
     domain=((-math.pi / 2, math.pi / 2),),
     native=library("tan"),
     latex=r"\tan\left({0}\right)",
+    analytic=True,
 )
 asin: Function = define(
     "asin",
@@ -415,6 +482,7 @@ asin: Function = define(
     domain=(UNIT,),
     native=library("asin", numpy="arcsin"),
     latex=r"\arcsin\left({0}\right)",
+    analytic=True,
 )
 acos: Function = define(
     "acos",
@@ -422,12 +490,14 @@ acos: Function = define(
     domain=(UNIT,),
     native=library("acos", numpy="arccos"),
     latex=r"\arccos\left({0}\right)",
+    analytic=True,
 )
 atan: Function = define(
     "atan",
     derivative=lambda x, o: 1 / (1 + x**2),
     native=library("atan", numpy="arctan"),
     latex=r"\arctan\left({0}\right)",
+    analytic=True,
 )
 atan2: Function = define(
     "atan2",
@@ -438,13 +508,25 @@ atan2: Function = define(
     latex=r"\operatorname{{atan2}}\left({0}, {1}\right)",
 )
 sinh: Function = define(
-    "sinh", derivative=lambda x, o: cosh(x), native=library("sinh"), latex=r"\sinh\left({0}\right)"
+    "sinh",
+    derivative=lambda x, o: cosh(x),
+    native=library("sinh"),
+    latex=r"\sinh\left({0}\right)",
+    analytic=True,
 )
 cosh: Function = define(
-    "cosh", derivative=lambda x, o: sinh(x), native=library("cosh"), latex=r"\cosh\left({0}\right)"
+    "cosh",
+    derivative=lambda x, o: sinh(x),
+    native=library("cosh"),
+    latex=r"\cosh\left({0}\right)",
+    analytic=True,
 )
 tanh: Function = define(
-    "tanh", derivative=lambda x, o: 1 - o**2, native=library("tanh"), latex=r"\tanh\left({0}\right)"
+    "tanh",
+    derivative=lambda x, o: 1 - o**2,
+    native=library("tanh"),
+    latex=r"\tanh\left({0}\right)",
+    analytic=True,
 )
 erf: Function = define(
     "erf",
@@ -452,6 +534,8 @@ erf: Function = define(
     native={"sympy": "erf", "mpmath": "erf", "math": "erf", "c": "erf"}
     | {"cupy": "cupyx.scipy.special.erf"},
     latex=r"\operatorname{{erf}}\left({0}\right)",
+    code={"javascript": "erf({x})"},
+    definitions={"numpy": {"erf": ERF}, "javascript": {"erf": JS_ERF}},
 )
 
 # Piecewise functions. The convention at a kink is written where the slope is.
@@ -463,14 +547,19 @@ abs_: Function = define(
     native=library("Abs", mpmath="fabs", numpy="absolute", c="fabs", javascript="abs"),
     latex=r"\left|{0}\right|",
     mark="|·|",
+    rounds=False,
 )
 sign: Function = define(
     "sign",
     derivative=lambda x, o, kink: kink(x, 0, 0, "left"),
     kinks="jumps at 0, slope 0 there too",
-    native={"sympy": "sign", "mpmath": "sign", "numpy": "sign", "javascript": "sign"},
-    code={"c": "{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}"},  # NaN stays NaN
+    native={"sympy": "sign", "mpmath": "sign", "numpy": "sign"},
+    code={
+        "c": "{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}",  # NaN stays NaN
+        "javascript": "{x} === 0 ? 0 : Math.sign({x})",
+    },
     latex=r"\operatorname{{sign}}\left({0}\right)",
+    rounds=False,
 )
 heaviside: Function = define(
     "heaviside",
@@ -483,6 +572,7 @@ heaviside: Function = define(
     derivative=lambda x, z, o, kink: (kink(x, 0, 0, "left"), where(x == 0, 1, 0)),
     latex=r"H\left({0}\right)",
     mark="H",
+    rounds=False,
 )
 relu: Function = define(
     "relu",
@@ -491,6 +581,7 @@ relu: Function = define(
     kinks="slope 0 at 0",
     code={"numpy": "np.maximum({x}, 0)", "cupy": "cp.maximum({x}, 0)"},
     latex=r"\operatorname{{relu}}\left({0}\right)",
+    rounds=False,
 )
 leaky_relu: Function = define(
     "leaky_relu",
@@ -562,9 +653,14 @@ maximum: Function = define(
         lambda a, b: a - b, *ao[:-1], best=ao[-1], kink=kink
     ),
     kinks="a tie gives all to the first winner",
-    native={"sympy": "Max", "mpmath": "max", "numpy": "maximum", "javascript": "max"},
-    code={"c": "{a} > {b} || {a} != {a} ? {a} : {b}"},  # fmax would hide a NaN
+    native={"sympy": "Max", "mpmath": "max", "numpy": "maximum"},
+    code={
+        "c": "{a} > {b} || {a} != {a} ? {a} : {b}",  # fmax would hide a NaN
+        "javascript": "maximum({a}, {b})",  # of two equal numbers the second, as NumPy does
+    },
     latex=r"\max\left({0}\right)",
+    rounds=False,
+    definitions={"javascript": {"maximum": JS_MAXIMUM}},
 )
 minimum: Function = define(
     "minimum",
@@ -576,9 +672,14 @@ minimum: Function = define(
         lambda a, b: b - a, *ao[:-1], best=ao[-1], kink=kink
     ),
     kinks="a tie gives all to the first winner",
-    native={"sympy": "Min", "mpmath": "min", "numpy": "minimum", "javascript": "min"},
-    code={"c": "{a} < {b} || {a} != {a} ? {a} : {b}"},
+    native={"sympy": "Min", "mpmath": "min", "numpy": "minimum"},
+    code={
+        "c": "{a} < {b} || {a} != {a} ? {a} : {b}",
+        "javascript": "minimum({a}, {b})",
+    },
     latex=r"\min\left({0}\right)",
+    rounds=False,
+    definitions={"javascript": {"minimum": JS_MINIMUM}},
 )
 
 # Neural-network functions: compositions, with a stable form where the plain formula overflows.
@@ -590,6 +691,7 @@ sigmoid: Function = define(
     derivative=lambda x, o: o * (1 - o),
     latex=r"\sigma\left({0}\right)",
     mark="σ",
+    analytic=True,
 )
 softplus: Function = define(
     "softplus",
@@ -642,6 +744,7 @@ silu: Function = define(
     formula=lambda x: x * sigmoid(x),
     derivative=lambda x, o: sigmoid(x) * (1 + x * sigmoid(-x)),
     latex=r"\operatorname{{silu}}\left({0}\right)",
+    analytic=True,
 )
 gelu: Function = define(
     "gelu",

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..shapes import LETTERS, Shape, Size, shape_text, unused_letters
 from .arrays import split_spec
+from .places import Index, Slice, Window
 
 ATOM = 9
 Piece = tuple[str, int]  # text, and how tightly its outermost operator binds
@@ -268,13 +269,12 @@ def gather_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piec
     index, size = settings["index"], settings["size"]
     before = ":, " * (len(shape) + settings["axis"])
     text = bracket(piece, 8)
-    if has_gaps(index):
-        window = _window(index, size)
+    if index.has_gaps:
         ends = (0, 1)  # -1 is the last place, which is 0 then
-        if window is not None:
-            ends = (window[0], max(0, _reach(window) - size - window[0]))
+        if isinstance(index, Window):
+            ends = (index.padding, max(0, index.span - size - index.padding))
         text = pad_text(piece[0], ends, settings["axis"], len(shape))
-    return f"{text}[{before}{_places(index, size)}]", 8
+    return f"{text}[{before}{_places(index)}]", 8
 
 
 def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Piece:
@@ -282,97 +282,42 @@ def scatter_text(piece: Piece, shape: Shape, settings: Mapping[str, Any]) -> Pie
     index, size, axis = settings["index"], settings["size"], settings["axis"]
     text, rank = piece[0], len(shape)
     unit = _selector(index, size)
-    if isinstance(index, int):
+    if not index.shape:
         if rank == 1:
             factor = text if piece[1] >= 2 else f"({text})"
             return (unit, 8) if text == "1" else (f"{factor}*{unit}", 2)
         if rank == 2:
             return f"outer({text}, {unit})" if axis == -1 else f"outer({unit}, {text})", ATOM
-    elif (
-        rank_of(index) == 1
-        and index
-        and index[0] >= 0
-        and index == tuple(range(index[0], index[0] + len(index)))
-    ):
-        ends = (index[0], size - index[0] - len(index))
+    elif isinstance(index, Slice) and index.count and index.step == 1:
+        ends = (index.start, size - index.start - index.count)
         return pad_text(text, ends, axis, rank), ATOM
     letters = LETTERS[:rank]
-    place, inner = letters[axis], unused_letters([letters], rank_of(index))
+    place, inner = letters[axis], unused_letters([letters], len(index.shape))
     source = letters[:axis] + inner + letters[axis:][1:]
     return f'einsum("{source},{inner}{place}->{letters}", {text}, {unit})', ATOM
 
 
-def rank_of(index: Any) -> int:
-    """The number of axes of places."""
-    return 1 + rank_of(index[0]) if isinstance(index, tuple) and index else int(index == ())
-
-
-def _window(index: Any, size: Size) -> tuple[int, int, int, int, int] | None:
-    """(padding, stride, dilation, windows, width) of places that are windows over an axis."""
-    if rank_of(index) != 2 or not index[0]:
-        return None
-    inside = [(i, j) for i, row in enumerate(index) for j, x in enumerate(row) if x >= 0]
-    stride = next((index[i + 1][j] - index[i][j] for i, j in inside if _has(index, i + 1, j)), 1)
-    dilation = next((index[i][j + 1] - index[i][j] for i, j in inside if _has(index, i, j + 1)), 1)
-    i, j = inside[0] if inside else (0, 0)
-    start = index[i][j] - i * stride - j * dilation
-    if stride < 1 or dilation < 1 or start > 0:
-        return None
-    for i, row in enumerate(index):
-        for j, place in enumerate(row):
-            here = start + i * stride + j * dilation
-            outside = here < 0 or (isinstance(size, int) and here >= size)
-            if place != (-1 if outside else here):
-                return None
-    return -start, stride, dilation, len(index), len(index[0])
-
-
-def _has(index: Any, i: int, j: int) -> bool:
-    """Whether a window has a place there that is no padding."""
-    return i < len(index) and j < len(index[i]) and index[i][j] >= 0
-
-
-def has_gaps(index: Any) -> bool:
-    """Whether some places are -1: padding, which holds 0."""
-    return index < 0 if isinstance(index, int) else any(map(has_gaps, index))
-
-
-def _reach(window: tuple[int, int, int, int, int]) -> int:
-    """The size of the padded axis that the windows need."""
-    _, stride, dilation, count, width = window
-    return (count - 1) * stride + (width - 1) * dilation + 1
-
-
-def _places(index: Any, size: Size) -> str:
+def _places(index: Index) -> str:
     """The places of an index between brackets."""
-    if isinstance(index, int):
-        return str(index)
-    if rank_of(index) == 1 and index:
-        step = index[1] - index[0] if len(index) > 1 else 1
-        if index[0] >= 0 < step and index == tuple(range(index[0], index[-1] + 1, step)):
-            return f"{index[0] or ''}:{index[-1] + 1}" + f":{step}" * (step > 1)
-    window = _window(index, size)
-    if window is not None:
-        _, stride, dilation, count, width = window
-        starts = f"arange({count})[:, None]" + f"*{stride}" * (stride > 1)
-        return f"{starts} + arange({width})" + f"*{dilation}" * (dilation > 1)
-    return listed(index)
+    if isinstance(index, Window):
+        starts = f"arange({index.count})[:, None]"
+        starts += f"*{index.stride}" * (index.stride > 1 and index.count > 1)
+        inside = f"arange({index.width})"
+        return f"{starts} + {inside}" + f"*{index.dilation}" * (
+            index.dilation > 1 and index.width > 1
+        )
+    return index.subscript or index.listed()
 
 
-def listed(index: Any) -> str:
-    """Places as nested lists."""
-    return f"[{', '.join(map(listed, index))}]" if isinstance(index, tuple) else str(index)
-
-
-def _selector(index: Any, size: Size) -> str:
+def _selector(index: Index, size: Size) -> str:
     """The 0/1 array of shape index + (size,) with 1 at each place; none where the place is -1."""
-    window, places = _window(index, size), _places(index, size)
-    if not has_gaps(index):
+    places = _places(index)
+    if not index.has_gaps:
         return f"eye({size})[{places}]"
-    if window is None:  # -1 is the last row, which is cut off
+    if not isinstance(index, Window):  # -1 is the last row, which is cut off
         return f"eye({int(size) + 1})[{places}][..., :{size}]"
-    whole = max(_reach(window), window[0] + int(size))
-    return f"eye({whole})[{places}][..., {window[0]}:{window[0] + int(size)}]"
+    whole = max(index.span, index.padding + int(size))
+    return f"eye({whole})[{places}][..., {index.padding}:{index.padding + int(size)}]"
 
 
 def winner_text(text: str, shape: Shape, settings: Mapping[str, Any]) -> Piece:

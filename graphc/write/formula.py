@@ -362,11 +362,7 @@ def _word(graph: Structure, row: int) -> str:
     tensors = all(graph.shape(operand) for operand in graph.operands[row])
     if op in ("mul", "div"):
         return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"
-    if (
-        op == "scatter"
-        and len(graph.shape(row)) == 1
-        and isinstance(graph.settings(row)["index"], int)
-    ):
+    if op == "scatter" and len(graph.shape(row)) == 1 and not graph.settings(row)["index"].shape:
         return "scaled"  # s*eye(3)[0]
     if op == "where":
         return "matmul" if gates_columns(graph, row) else "product"

@@ -18,7 +18,6 @@ from ..table.matrix_form import (
     einsum_parts,
     form_of,
     gather_text,
-    has_gaps,
 )
 from ..table.tensors import OPERATIONS
 from .formula import CALLS, formula_text, gates_columns, index_text, is_mask, number_text
@@ -237,16 +236,16 @@ def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op == "gather":
         if len(shape) > len(inner):
             return _call("windows", *texts)
-        if has_gaps(settings["index"]):
-            return _call("gather", *texts, below=_listed(settings["index"]))
+        if settings["index"].has_gaps:
+            return _call("gather", *texts, below=_listed(settings["index"].array.tolist()))
         return _element(operands[0], gather_text(("x", ATOM), inner, settings)[0][2:-1])
-    if op == "scatter" and isinstance(settings["index"], int) and len(shape) < 3:
-        unit: Piece = (f"e_{{{settings['index']}}}", ATOM)
+    if op == "scatter" and not settings["index"].shape and len(shape) < 3:
+        unit: Piece = (f"e_{{{settings['index'].subscript}}}", ATOM)
         if len(shape) == 1:
             return unit if texts[0] == "1" else (f"{bracket_latex(operands[0], 2)} {unit[0]}", 2)
         left, right = (operands[0], unit) if settings["axis"] == -1 else (unit, operands[0])
         return f"{bracket_latex(left, JUXTAPOSED)} {_transposed(right)}", JUXTAPOSED
-    below = _listed(settings["index"]) if op == "scatter" else ""
+    below = _listed(settings["index"].array.tolist()) if op == "scatter" else ""
     if op == "reshape":
         below = _sizes(settings["shape"])
     elif (axes := chosen_axes(op, settings, len(inner))) is not None:

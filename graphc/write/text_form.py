@@ -27,11 +27,9 @@ from ..table.matrix_form import (
     contract_text,
     form_of,
     gather_text,
-    has_gaps,
-    listed,
     pad_text,
-    rank_of,
 )
+from ..table.places import Index, Places
 from ..table.tensors import OPERATIONS
 
 # forms of a contraction that are read as this very contraction, or round in the same way
@@ -66,26 +64,26 @@ def contraction(spec: str, shape: Shape, pieces: Sequence[Piece]) -> Piece:
 def gathered(piece: Piece, shape: Shape, settings: Settings) -> Piece:
     """Elements along an axis; the places of -1, which hold 0, are those of a border of zeros."""
     index, axis = settings["index"], settings["axis"]
-    if rank_of(index) < 2 and not has_gaps(index):
+    if len(index.shape) < 2 and not index.has_gaps:
         return gather_text(piece, shape, settings)
     text = piece[0]
-    if has_gaps(index):
+    if index.has_gaps:
         text, index = pad_text(text, (1, 0), axis, len(shape)), _shifted(index)
-    return f"take({text}, {listed(index)}, axis={axis})", ATOM
+    return f"take({text}, {index.listed()}, axis={axis})", ATOM
 
 
 def scattered(piece: Piece, shape: Shape, settings: Settings) -> Piece:
     """The transpose of gathered."""
     index, size, axis = settings["index"], settings["size"], settings["axis"]
-    if has_gaps(index):
+    if index.has_gaps:
         after = ", :" * (-1 - axis)
-        whole = f"scatter({piece[0]}, {listed(_shifted(index))}, {int(size) + 1}, axis={axis})"
+        whole = f"scatter({piece[0]}, {_shifted(index).listed()}, {int(size) + 1}, axis={axis})"
         return f"{whole}[..., 1:{after}]", 8
-    return f"scatter({piece[0]}, {listed(index)}, {size}, axis={axis})", ATOM
+    return f"scatter({piece[0]}, {index.listed()}, {size}, axis={axis})", ATOM
 
 
-def _shifted(index: Any) -> Any:
-    return tuple(map(_shifted, index)) if isinstance(index, tuple) else index + 1
+def _shifted(index: Index) -> Places:
+    return Places(index.array + 1)
 
 
 def reduction(op: str, text: str, shape: Shape, settings: Settings) -> Piece:

@@ -17,6 +17,7 @@ from graphc.program.definitions import definitions
 from graphc.program.program import Program
 from graphc.program.running import load
 from graphc.table.functions import FUNCTIONS
+from graphc.table.places import Places, Slice, Window
 from graphc.table.tensors import OPERATIONS
 
 # The views that a tensor operation can be, each as it is written for a node of a shape.
@@ -368,13 +369,14 @@ def test_a_contraction_looks_at_its_operand_only_if_its_record_says_so(spec, siz
 
 PAIRED = ("solve", "adjugate_change")
 OTHERS = [
-    ("gather", {"index": 1, "axis": -1, "size": 3}),
-    ("gather", {"index": (0, 1), "axis": -2, "size": 3}),
-    ("gather", {"index": (2, 0), "axis": -2, "size": 3}),
-    ("gather", {"index": ((0, 1), (1, 2)), "axis": -1, "size": 3}),
-    ("gather", {"index": (-1, 0, 1), "axis": -1, "size": 3}),
-    ("scatter", {"index": (0, 1, 2), "axis": -1, "size": 3}),
-    ("scatter", {"index": (2, 0, 1), "axis": -1, "size": 4}),
+    ("gather", {"index": Places(1), "axis": -1, "size": 3}),
+    ("gather", {"index": Slice(0, 2), "axis": -2, "size": 3}),
+    ("gather", {"index": Places((2, 0)), "axis": -2, "size": 3}),
+    ("gather", {"index": Places(((0, 1), (1, 2))), "axis": -1, "size": 3}),
+    ("gather", {"index": Places((-1, 0, 1)), "axis": -1, "size": 3}),
+    ("gather", {"index": Window(3, 2), "axis": -1, "size": 3}),
+    ("scatter", {"index": Slice(0, 3), "axis": -1, "size": 3}),
+    ("scatter", {"index": Places((2, 0, 1)), "axis": -1, "size": 4}),
     ("reshape", {"shape": (9,)}),
     ("largest", {"axes": (-1,)}),
     ("winner", {"axes": (-1,)}),

@@ -17,9 +17,9 @@ from graphc.algebra.rows import Rows
 from graphc.derive import differentiate
 from graphc.program import buffers, program, rewrites, running, sparse, wants
 from graphc.structure.structure import Structure
-from graphc.table import arrays
 from graphc.table import tensors as operations
 from graphc.table.functions import FUNCTIONS
+from graphc.table.places import Places
 from graphc.table.tensors import OPERATIONS
 from graphc.write import formula
 
@@ -210,9 +210,8 @@ def the_smallest_wins() -> None:
 @fault
 def a_gather_is_pulled_to_the_next_place() -> None:
     def moved(index: Any, size: Any) -> Any:
-        if isinstance(index, tuple):
-            return tuple(moved(part, size) for part in index)
-        return (index + 1) % size if index >= 0 and isinstance(size, int) else index
+        shifted = (index.array + 1) % size if isinstance(size, int) else index.array
+        return Places(np.where(index.array >= 0, shifted, index.array))
 
     def pull(here: Any, k: int, value: Any) -> Any:
         settings = dict(here.settings)
@@ -224,17 +223,14 @@ def a_gather_is_pulled_to_the_next_place() -> None:
 
 @fault
 def padding_is_scattered_to_the_last_place() -> None:
-    original = arrays.scatter
+    original = OPERATIONS["scatter"].value
 
-    def scatter(array: Any, axis: int, index: Any, size: int, scalars: Any) -> Any:
-        places = np.asarray(index)
-        return original(array, axis, _tuples(np.where(places < 0, size - 1, places)), size, scalars)
+    def scatter(numbers: Any, args: Any, settings: Any) -> Any:
+        places, size = settings["index"].array, settings["size"]
+        index = Places(np.where(places < 0, size - 1, places))
+        return original(numbers, args, {**settings, "index": index})
 
-    _everywhere(original, scatter)
-
-
-def _tuples(places: Any) -> Any:
-    return tuple(map(_tuples, places)) if np.ndim(places) else int(places)
+    _record("scatter", value=scatter)
 
 
 @fault

@@ -17,8 +17,9 @@ import numpy as np
 from ....algebra.exact import as_float
 from ....errors import GraphcError
 from ....structure.rows import NO_SETTINGS, Settings
-from ....table.functions import FUNCTIONS
+from ....table.functions import FUNCTIONS, Function
 from ....table.matrix_form import ATOM, Piece, bracket
+from ....table.tensors import Operation
 from ... import rewrites
 from ...program import Program, Rule
 from .c_names import CNames
@@ -40,11 +41,15 @@ def _pairwise(op: str) -> Rule:
     return rule
 
 
+def _has(record: Function | Operation) -> bool:
+    return "c" in record.native or (isinstance(record, Function) and "c" in record.code)
+
+
 def passes() -> tuple[Mapping[str, Rule], ...]:
     """The rewrites before printing."""
     pairs = {op: _pairwise(op) for op, record in FUNCTIONS.items() if record.variadic}
     return (
-        rewrites.stable(lambda record: "c" in record.native or "c" in record.code),
+        rewrites.stable(_has),
         pairs,
         rewrites.FOLD_ALL,
         rewrites.STRENGTH,

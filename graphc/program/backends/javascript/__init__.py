@@ -9,7 +9,7 @@ from ...backend import Backend, Passes
 def passes(style: str, points: bool) -> Passes:
     """The rewrites: composed functions, a user's too, as what they are made of."""
     stable = rewrites.stable(lambda record: "javascript" in record.native)
-    return (stable, rewrites.NORM, rewrites.FOLD_ALL, rewrites.UNITS)
+    return (stable, rewrites.FOLD_ALL, rewrites.UNITS)
 
 
 JAVASCRIPT = Backend("javascript", passes)

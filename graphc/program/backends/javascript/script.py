@@ -19,8 +19,8 @@ from ....algebra.exact import as_float
 from ....shapes import Size, resolve
 from ....table.functions import FUNCTIONS
 from ....table.tensors import OPERATIONS
+from ....table.writing import Variable, nested, place
 from ...program import Program
-from .tensors import TENSORS, Variable, element, nested, place
 
 COMPARISONS = {"eq": "===", "ne": "!=="}  # the others are written as in the text form
 POWERS: Mapping[Any, str] = {
@@ -31,27 +31,14 @@ POWERS: Mapping[Any, str] = {
     Fraction(1, 2): "Math.sqrt({0})",
     Fraction(-1, 2): "1 / Math.sqrt({0})",
 }
-FORMS: Mapping[str, str] = {  # of functions that are neither infix nor in Math
-    "neg": "-{0}",
-    "pow": "power({0}, {1})",
-    "sign": "{0} === 0 ? 0 : Math.sign({0})",
-    "identity": "{0}",
-    "stop": "{0}",
-    "where": "{0} ? {1} : {2}",
-    "taken": "{0} ? {1} : 0",
-    "untaken": "{0} ? 0 : {1}",
-    "erf": "erf({0})",
-}
-OWN = {"erf": "erf", "pow": "power"}  # forms that call a function of ours
-LARGEST = ("maximum", "minimum")
 
 
 @dataclass
 class Script:
-    """Writes programs for known sizes; remembers which functions of ours their texts call."""
+    """Writes programs for known sizes; remembers the functions of ours that their texts call."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
-    functions: set[str] = field(default_factory=set)
+    definitions: dict[str, str] = field(default_factory=dict)  # functions that the texts call
 
     def size(self, size: Size) -> int:
         return int(resolve(size, self.sizes))
@@ -78,7 +65,9 @@ class Script:
             elif op == "pi":
                 text = "Math.PI"
             elif op in OPERATIONS:
-                text = TENSORS[op](self, lines, Variable(name, shapes[row]), operands, settings)
+                operation, result = OPERATIONS[op], Variable(name, shapes[row])
+                self.definitions.update(operation.definitions.get("javascript", {}))
+                text = operation.script_text(lines, result, operands, settings)
             elif shapes[row]:
                 self._elements(op, lines, Variable(name, shapes[row]), operands, settings)
                 text = name
@@ -103,13 +92,12 @@ class Script:
         if op == "power":
             form = POWERS.get(settings["exponent"], "Math.pow({0}, {1})")
             return form.format(*texts, self.constant(settings["exponent"]))
-        if op in FORMS:
-            if op in OWN:
-                self.functions.add(OWN[op])
-            return FORMS[op].format(*texts)
-        if op in LARGEST:  # of two equal numbers the second, as NumPy does
-            self.functions.add(op)
-            return reduce(lambda left, right: f"{op}({left}, {right})", texts)
+        if "javascript" in record.code and record.origin == "graphc":
+            self.definitions.update(record.definitions.get("javascript", {}))
+            form, names = record.code["javascript"], record.parameters
+            if not record.variadic:
+                return form.format(**dict(zip(names, texts, strict=True)))
+            return reduce(lambda a, b: form.format(**dict(zip(names, (a, b), strict=True))), texts)
         if record.infix:
             return f"{texts[0]} {COMPARISONS.get(op, record.infix)} {texts[1]}"
         return f"Math.{record.native['javascript']}({', '.join(texts)})"
@@ -136,7 +124,7 @@ class Script:
             places = [
                 place(names[rank - len(o.shape) :], o.shape, broadcast=True) for o in operands
             ]
-        texts = [element(o, at) for o, at in zip(operands, places, strict=True)]
+        texts = [o.element(at) for o, at in zip(operands, places, strict=True)]
         body = f"{result.text}[{whole}] = {self.function(op, texts, settings)};"
         lines.append(nested(loops, body))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....table.arrays import split_spec
 from ....table.functions import FUNCTIONS
-from ....table.matrix_form import ATOM, Piece, form_of
-from ...array_text import ArrayText
+from ....table.matrix_form import ATOM, Piece
+from ....table.tensors import OPERATIONS, Into
+from ...array_text import ArrayText, site
 from ...buffers import Pool, Run, runs
 from ...module import Task
 from ...naming import Naming
@@ -136,19 +136,11 @@ class Workspace:
             return False
         if op in FUNCTIONS:
             return True
-        return op == "contract" and self._product(row) is not None
+        return self._call_into(row) is not None
 
-    def _product(self, row: int) -> str | None:
-        """The function with out= that does a contraction, or None."""
-        spec = self.program.settings(row)["spec"]
-        operands, out = split_spec(spec)
-        form = form_of(spec, dict(zip(out, self.program.shape(row), strict=True)))
-        if form is None:
-            return None
-        if len(operands) == 1:
-            return "sum" if form.word == "sum" else None
-        words = {"matmul": "matmul", "product": "multiply", "rows": "multiply"}
-        return {**words, "columns": "multiply", "outer": "multiply"}.get(form.word)
+    def _call_into(self, row: int) -> Into | None:
+        """How a tensor operation writes into memory that is there, or None."""
+        return OPERATIONS[self.program.ops[row]].into(site(self.program, row))
 
     def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
         """The buffer of an operand that dies, if the operation may overwrite it, or a free one."""
@@ -173,23 +165,6 @@ class Workspace:
             if len(lines) == 1 and lines[0].endswith(f"out={target})"):
                 return [f"{name} = {lines[0]}"]
             return [*lines, f"{name} = {target}"]
-        return [f"{name} = {self._contraction(run.row, operands, target)}"]
-
-    def _contraction(self, row: int, operands: list[str], target: str) -> str:
-        np, spec = self.np, self.program.settings(row)["spec"]
-        words, out = split_spec(spec)
-        form = form_of(spec, dict(zip(out, self.program.shape(row), strict=True)))
-        assert form is not None
-        if len(words) == 1:
-            axes = form.axes[0] if len(form.axes) == 1 else form.axes
-            keep = ", keepdims=True" if form.keepdims else ""
-            axis = f", axis={axes}" if form.axes else ""
-            return f"{np}.sum({operands[0]}{axis}{keep}, out={target})"
-        first, second = (
-            operands[place] + ".T" * turned
-            for place, turned in zip(form.order, form.transposed, strict=True)
-        )
-        if form.word in ("rows", "outer"):
-            first = f"{first}[:, None]"
-        function = self._product(row)
-        return f"{np}.{function}({first}, {second}, out={target})"
+        call = self._call_into(run.row)
+        assert call is not None  # it fits a buffer
+        return [f"{name} = {call(self.np, operands, target)}"]

@@ -1,38 +1,48 @@
-"""Functions that JavaScript has not: the error function, and matrices by elimination."""
+"""Functions of square matrices that array libraries or JavaScript lack, as text.
+
+{np} stands for the array library, {name} for the function's name in the module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+LOGDET = '''\
+def {name}(x):
+    """The logarithm of a positive determinant."""
+    sign, value = {np}.linalg.slogdet(x)
+    return {np}.where(sign > 0, value, {np}.nan)[()]
+'''
+ADJUGATE = '''\
+def {name}(x):
+    """The adjugate, by singular values: each product leaves one of them out."""
+    if not {np}.all({np}.isfinite(x)):
+        return {np}.full(x.shape, {np}.nan, dtype=x.dtype)
+    left, sizes, right = {np}.linalg.svd(x)
+    once = {np}.eye(x.shape[0]) > 0
+    products = {np}.prod({np}.where(once, 1, sizes), axis=1)
+    sign = {np}.sign({np}.linalg.det(left) * {np}.linalg.det(right))
+    return sign * (right.T * products) @ left.T
+'''
+ADJUGATE_CHANGE = '''\
+def {name}(x, v):
+    """The change of the adjugate of x along v: each product leaves two singular values out."""
+    if not {np}.all({np}.isfinite(x)):
+        return {np}.full(v.shape, {np}.nan, dtype=x.dtype)
+    left, sizes, right = {np}.linalg.svd(x)
+    once = {np}.eye(x.shape[0]) > 0
+    others = {np}.prod({np}.where(once[:, None] | once[None], 1, sizes), axis=2)
+    products = {np}.where(once, 0, others)
+    inner = left.T @ v @ right.T
+    diagonal = {np}.einsum("...jj,ij->...i", inner, products)
+    turned = diagonal[..., None] * once - products * inner
+    sign = {np}.sign({np}.linalg.det(left) * {np}.linalg.det(right))
+    return sign * (right.T @ turned @ left.T)
+'''
 
-from ...definitions import ERF_ABOVE, ERF_BELOW
 
-ERF = f"""\
-const ERF_BELOW = [{", ".join(map(repr, ERF_BELOW))}];
-const ERF_ABOVE = [{", ".join(map(repr, ERF_ABOVE))}];
-function erf(x) {{
-  const size = Math.abs(x);
-  if (size < 1) return x * ERF_BELOW.reduce((sum, c) => sum * size * size + c, 0);
-  const far = Math.min(size, 6), at = 2 / (2 + far);
-  return Math.sign(x) * (1 - Math.exp(-far * far) * ERF_ABOVE.reduce((sum, c) => sum * at + c, 0));
-}}
-"""
-POWER = """\
-function power(x, y) {
-  return x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y);
-}
-"""
-MAXIMUM = """\
-function maximum(a, b) {
-  return a > b || a !== a ? a : b;
-}
-"""
-MINIMUM = """\
-function minimum(a, b) {
-  return a < b || a !== a ? a : b;
-}
-"""
+# JavaScript.
+
 # The factors of a matrix with its rows exchanged: {rows, order, sign}.
-FACTORS = """\
+JS_FACTORS = """\
 function factors(matrix, n) {
   const rows = Float64Array.from(matrix), order = [];
   let sign = 1;
@@ -56,7 +66,7 @@ function factors(matrix, n) {
   return { rows, order, sign };
 }
 """
-SOLVE = """\
+JS_SOLVE = """\
 function solve(matrix, right, n) {
   const { rows, order } = factors(matrix, n), width = right.length / n;
   const found = new Float64Array(right.length);
@@ -75,14 +85,14 @@ function solve(matrix, right, n) {
   return found;
 }
 """
-INVERSE = """\
+JS_INVERSE = """\
 function inverse(matrix, n) {
   const one = new Float64Array(n * n);
   for (let i = 0; i < n; i++) one[i * n + i] = 1;
   return solve(matrix, one, n);
 }
 """
-DETERMINANT = """\
+JS_DETERMINANT = """\
 function determinant(matrix, n) {
   const { rows, sign } = factors(matrix, n);
   let product = sign;
@@ -90,7 +100,7 @@ function determinant(matrix, n) {
   return product;
 }
 """
-LOGDET = """\
+JS_LOGDET = """\
 function logdet(matrix, n) {
   const { rows, sign } = factors(matrix, n);
   let sum = 0, positive = sign > 0;
@@ -101,7 +111,7 @@ function logdet(matrix, n) {
   return positive ? sum : NaN;
 }
 """
-ADJUGATE = """\
+JS_ADJUGATE = """\
 function minor(matrix, n, row, column) {
   const found = [];
   for (let i = 0; i < n; i++)
@@ -116,7 +126,7 @@ function adjugate(matrix, n) {
   return found;
 }
 """
-ADJUGATE_CHANGE = """\
+JS_ADJUGATE_CHANGE = """\
 function adjugateChange(matrix, change, n) {
   const found = new Float64Array(change.length), m = n - 1;
   for (let start = 0; start < change.length; start += n * n) {
@@ -133,20 +143,15 @@ function adjugateChange(matrix, change, n) {
   return found;
 }
 """
-WRITTEN = {
-    "erf": (ERF,),
-    "power": (POWER,),
-    "maximum": (MAXIMUM,),
-    "minimum": (MINIMUM,),
-    "solve": (FACTORS, SOLVE),
-    "inverse": (FACTORS, SOLVE, INVERSE),
-    "determinant": (FACTORS, DETERMINANT),
-    "logdet": (FACTORS, LOGDET),
-    "adjugate": (FACTORS, DETERMINANT, ADJUGATE),
-    "adjugateChange": (FACTORS, DETERMINANT, ADJUGATE, ADJUGATE_CHANGE),
+NUMPY = {"logdet": LOGDET, "adjugate": ADJUGATE, "adjugate_change": ADJUGATE_CHANGE}
+_SOLVE = {"factors": JS_FACTORS, "solve": JS_SOLVE}
+_DETERMINANT = {"factors": JS_FACTORS, "determinant": JS_DETERMINANT}
+_ADJUGATE = {**_DETERMINANT, "adjugate": JS_ADJUGATE}
+JAVASCRIPT = {
+    "inv": {**_SOLVE, "inverse": JS_INVERSE},
+    "det": _DETERMINANT,
+    "logdet": {"factors": JS_FACTORS, "logdet": JS_LOGDET},
+    "adjugate": _ADJUGATE,
+    "adjugate_change": {**_ADJUGATE, "adjugateChange": JS_ADJUGATE_CHANGE},
+    "solve": _SOLVE,
 }
-
-
-def definitions(functions: Iterable[str]) -> list[str]:
-    """The functions that a text calls, each once, after those that it needs itself."""
-    return list(dict.fromkeys(text for name in sorted(functions) for text in WRITTEN[name]))

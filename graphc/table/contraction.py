@@ -1,0 +1,256 @@
+"""Contraction: sums of products over letters, which everything linear but a selection is.
+
+A letter that only the result has is broadcast to its size; a letter that stands twice in the result
+makes a diagonal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError
+from ..shapes import Shape, Size, resolve, shape_text, unused_letters
+from .arrays import Scalars, bound_exact, boxed, is_exact, split_spec, unboxed
+from .contraction_text import DIAGONAL, array_text, into
+from .tensors import Arithmetic, Local, Pairs, Settings, Site, define
+from .writing import Variable, nested, place
+
+
+def _shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
+    """The shape of a contraction; a letter has one size wherever it stands."""
+    left, _, out = settings["spec"].partition("->")
+    sizes: dict[str, tuple[Size, str]] = {}
+    for letters, shape, label in zip(left.split(","), shapes, labels, strict=True):
+        if len(letters) != len(shape):
+            raise GraphcError(
+                f"{label} has shape {shape_text(shape)}, but {letters!r} in {settings['spec']!r} "
+                f"names {len(letters)} axes"
+            )
+        for letter, size in zip(letters, shape, strict=True):
+            known, other = sizes.setdefault(letter, (size, label))
+            if known != size:
+                raise GraphcError(
+                    f"{settings['spec']!r}: the axis {letter!r} has size {known} in {other} but "
+                    f"size {size} in {label}, which is {shape_text(shape)}"
+                )
+    for letter, size in settings["sizes"]:
+        sizes.setdefault(letter, (size, ""))
+    missing = [letter for letter in out if letter not in sizes]
+    if missing:
+        raise GraphcError(f"{settings['spec']!r}: no operand has the axis {missing[0]!r}")
+    return tuple(sizes[letter][0] for letter in out)
+
+
+def _pull(here: Local, k: int, adjoint: Any) -> Any:
+    left, _, out = here.settings["spec"].partition("->")
+    letters = left.split(",")
+    lead = unused_letters([left, out], len(here.lead))
+    others = [i for i in range(len(letters)) if i != k]
+    present = out + "".join(letters[i] for i in others)
+    sizes = {
+        letter: size
+        for letter, size in zip(letters[k], here.shapes[k], strict=True)
+        if letter not in present
+    }
+    spec = ",".join([lead + out, *(letters[i] for i in others)]) + "->" + lead + letters[k]
+    return here.contract(spec, adjoint, *(here.args[i] for i in others), **sizes)
+
+
+def _push(here: Local, k: int, tangent: Any) -> Any:
+    left, _, out = here.settings["spec"].partition("->")
+    letters = left.split(",")
+    lead = unused_letters([left, out], len(here.lead))
+    letters[k] = lead + letters[k]
+    args = [tangent if i == k else arg for i, arg in enumerate(here.args)]
+    return here.contract(f"{','.join(letters)}->{lead}{out}", *args, **dict(here.settings["sizes"]))
+
+
+def _looks(settings: Settings) -> bool:
+    """Whether nothing is multiplied, summed or spread over a diagonal: axes are only arranged."""
+    left, _, out = settings["spec"].partition("->")
+    return left.isalpha() and set(left) <= set(out) and len(set(out)) == len(out)
+
+
+# Its value: floats by NumPy, exact numbers one by one.
+
+
+def _value(numbers: Arithmetic, arrays: Sequence[Any], settings: Settings) -> Any:
+    operands, out = split_spec(settings["spec"])
+    present = set("".join(operands))
+    distinct = "".join(dict.fromkeys(out))
+    core = "".join(letter for letter in distinct if letter in present)
+    if any(is_exact(array) for array in arrays):
+        inner = numbers.products([boxed(array) for array in arrays], operands, core)
+    else:
+        inner = np.asarray(_float_products(arrays, operands, core))
+    if distinct != core:
+        sizes, known = dict(settings["sizes"]), dict(zip(core, inner.shape, strict=True))
+        full = [known[x] if x in known else resolve(sizes[x], numbers.sizes) for x in distinct]
+        narrow = inner.reshape([known.get(letter, 1) for letter in distinct])
+        inner = np.broadcast_to(narrow, full).copy()
+    if distinct != out:
+        inner = _diagonal(inner, distinct, out)
+    return unboxed(inner)
+
+
+def _diagonal(array: Any, letters: str, out: str) -> Any:
+    """Spreads an axis over the places where its letter stands."""
+    result = np.zeros([array.shape[letters.index(letter)] for letter in out], dtype=array.dtype)
+    grid = np.indices(array.shape)
+    result[tuple(grid[letters.index(letter)] for letter in out)] = array
+    return result
+
+
+def _float_products(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    if len(arrays) == 2:
+        fast = _matmul(arrays, operands, core)
+        if fast is None:
+            fast = _many_matmuls(arrays, operands, core)
+        if fast is not None:
+            return fast
+    spec = ",".join(operands) + "->" + core
+    # with more axes or operands, finding a good order is worth the time that it takes
+    optimize = len(arrays) > 2 or (len(arrays) == 2 and max(map(len, operands)) > 2)
+    return np.einsum(spec, *arrays, optimize=optimize)
+
+
+def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    """The product of two matrices or vectors through `@`, which is much faster than einsum."""
+    (a, b), (left, right) = arrays, operands
+    shared = [letter for letter in left if letter in right]
+    if len(shared) != 1 or max(len(left), len(right)) > 2:
+        return None
+    free = (left + right).replace(shared[0], "")
+    if sorted(free) != sorted(core) or len(left + right) != len(free) + 2:
+        return None
+    a = a if left[-1] == shared[0] else a.T
+    b = b if right[0] == shared[0] else b.T
+    return a @ b if free == core else (a @ b).T
+
+
+def _many_matmuls(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    """Matrix products with one further leading axis, in one operand or in both."""
+    a, b = arrays
+    many = core[:1]
+    matrices = [letters[letters[:1] == many :] for letters in operands]
+    if not many or len(core) != 3 or any(len(m) != 2 or many in m for m in matrices):
+        return None
+    left, right = matrices
+    if left[1] != right[0] or core != many + left[0] + right[1] or len({*left, *right}) != 3:
+        return None
+    if b.ndim == 3:
+        return a @ b
+    rows = a.reshape(-1, a.shape[-1]) @ b  # one product instead of many small ones
+    return rows.reshape(*a.shape[:2], b.shape[-1])
+
+
+def exact_products(
+    boxes: Sequence[Any], operands: Sequence[str], core: str, scalars: Scalars
+) -> Any:
+    """The sums of products of exact numbers, one by one."""
+    size: dict[str, int] = {}
+    for box, letters in zip(boxes, operands, strict=True):
+        size.update(zip(letters, box.shape, strict=True))
+    bound_exact("a sum of products", math.prod(size.values()))
+    summed = [letter for letter in size if letter not in core]
+    result = np.empty([size[letter] for letter in core], dtype=object)
+    for index in np.ndindex(result.shape):
+        place = dict(zip(core, index, strict=True))
+        total: Any = 0
+        for inner in itertools.product(*(range(size[letter]) for letter in summed)):
+            place.update(zip(summed, inner, strict=True))
+            product: Any = 1
+            for box, letters in zip(boxes, operands, strict=True):
+                product = scalars("mul", (product, box[tuple(place[letter] for letter in letters)]))
+            total = scalars("add", (total, product))
+        result[index] = total
+    return result
+
+
+# Where it stands among further axes, gates and entries.
+
+
+def _alone(settings: Settings, k: int) -> Settings:
+    """What tells of one operand alone which elements reach which: the others count as 1."""
+    operands, out = split_spec(settings["spec"])
+    own = operands[k]
+    fresh = iter(unused_letters([own, out], sum(letter not in own for letter in out)))
+    word = "".join(letter if letter in own else next(fresh) for letter in out)
+    word = word.lstrip("".join(x for x in word if x not in own))  # NumPy adds these
+    sizes = tuple((letter, 1) for letter in dict.fromkeys(word) if letter not in own)
+    return {"spec": f"{own}->{word}", "sizes": sizes}
+
+
+def _batch(settings: Settings, wide: Sequence[bool], count: Size) -> Settings:
+    operands, out = split_spec(settings["spec"])
+    letter = unused_letters([*operands, out], 1)
+    words = [letter * here + word for word, here in zip(operands, wide, strict=True)]
+    return {**settings, "spec": f"{','.join(words)}->{letter}{out}"}
+
+
+def _sizes(site: Site) -> dict[str, Any]:
+    """The size of each letter."""
+    operands, out = split_spec(site.settings["spec"])
+    sizes: dict[str, Any] = {}
+    for word, shape in zip([*operands, out], [*site.shapes, site.shape], strict=True):
+        sizes.update(zip(word, shape, strict=True))
+    return sizes
+
+
+def _pairs(site: Site, k: int) -> Pairs:
+    """All index tuples of the letters."""
+    sizes = _sizes(site)
+    grid = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
+    places = dict(zip(sizes, grid, strict=True))
+
+    def flat(word: str) -> Any:
+        found = np.zeros(grid.shape[1], dtype=int)
+        for letter in word:
+            found = found * sizes[letter] + places[letter]
+        return found
+
+    operands, out = split_spec(site.settings["spec"])
+    others = [(other, flat(word)) for other, word in enumerate(operands) if other != k]
+    return Pairs(flat(operands[k]), flat(out), others)
+
+
+def _script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    words, out = split_spec(settings["spec"])
+    site = Site(settings=settings, shapes=[x.shape for x in operands], shape=result.shape)
+    sizes = _sizes(site)
+    kept = [(f"i_{x}", sizes[x]) for x in dict.fromkeys(out)]
+    summed = [(f"i_{x}", sizes[x]) for x in dict.fromkeys("".join(words)) if x not in out]
+    factors = [
+        operand.element(place([f"i_{x}" for x in word], operand.shape))
+        for word, operand in zip(words, operands, strict=True)
+    ]
+    target = result.element(place([f"i_{x}" for x in out], result.shape))
+    lines.append(result.declaration())
+    lines.append(nested([*kept, *summed], f"{target} += {' * '.join(factors)};"))
+    return result.text
+
+
+define(
+    "contract",
+    shape=_shape,
+    pull=_pull,
+    push=_push,
+    value=_value,
+    looks=_looks,
+    through=_alone,
+    analytic=True,
+    batch=_batch,
+    pairs=_pairs,
+    work=lambda site: tuple(_sizes(site).values()),
+    text=array_text,
+    into=into,
+    script=_script,
+    definitions={"numpy": {"diagonal": DIAGONAL}},
+)

@@ -1,0 +1,360 @@
+"""Reductions that are not sums, and softmax: operations over axes with one slope per element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError
+from ..shapes import Shape
+from .arrays import bound_exact, boxed, unboxed
+from .matrix_form import Piece
+from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
+from .writing import ArrayWriter, Variable, axis_text, nested, place
+
+
+def reduced(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
+    """The shape without the reduced axes."""
+    gone = {axis % len(shapes[0]) for axis in settings["axes"]}
+    return tuple(size for i, size in enumerate(shapes[0]) if i not in gone)
+
+
+def reduced_pairs(site: Site, k: int) -> Pairs:
+    """Each element goes to the one that its slice is reduced to; all axes go if none are named."""
+    inner = [int(size) for size in site.shapes[0]]
+    axes = site.settings.get("axes", tuple(range(-len(inner), 0)))
+    kept = [1 if axis - len(inner) in axes else size for axis, size in enumerate(inner)]
+    numbered = np.arange(math.prod(kept)).reshape(kept)
+    return Pairs(np.arange(math.prod(inner)), np.ravel(np.broadcast_to(numbered, inner)))
+
+
+def _slope_pull(slope: Callable[[Local], Any]) -> Carry:
+    """A reduction with one slope per element: the adjoint, repeated, times the slope."""
+
+    def pull(here: Local, k: int, adjoint: Any) -> Any:
+        lead, full = here.letters()
+        kept = here.kept(here.settings["axes"])
+        return here.contract(f"{lead}{kept},{full}->{lead}{full}", adjoint, slope(here))
+
+    return pull
+
+
+def _slope_push(slope: Callable[[Local], Any]) -> Carry:
+    def push(here: Local, k: int, tangent: Any) -> Any:
+        lead, full = here.letters()
+        kept = here.kept(here.settings["axes"])
+        return here.contract(f"{full},{lead}{full}->{lead}{kept}", slope(here), tangent)
+
+    return push
+
+
+# Values.
+
+
+def _slices(array: Any, axes: tuple[int, ...]) -> tuple[Any, Callable[[Any], Any]]:
+    """The slices over the axes as the last axis of an array, and the way back from there."""
+    gone = {axis % array.ndim for axis in axes}
+    kept = [axis for axis in range(array.ndim) if axis not in gone]
+    moved = np.moveaxis(array, kept, range(len(kept)))
+    flat = moved.reshape((*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :])))
+    return flat, lambda slices: np.moveaxis(slices.reshape(moved.shape), range(len(kept)), kept)
+
+
+def _best(slices: Any, beats: Callable[[Any, Any], bool]) -> Any:
+    """The place of the first largest element along the last axis."""
+    if slices.shape[-1] == 0:
+        raise GraphcError(
+            "a maximum of nothing does not exist, and an axis is empty at this point; give at "
+            "least one element"
+        )
+    if slices.dtype != object:
+        return slices.argmax(axis=-1)
+    bound_exact("max", slices.size)
+    best = np.zeros(slices.shape[:-1], dtype=int)
+    for index in np.ndindex(best.shape):
+        values = slices[index]
+        for other in range(1, len(values)):
+            if beats(values[other], values[best[index]]):
+                best[index] = other
+    return best
+
+
+def _winner_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    """1 at the first largest element of each slice over the axes (or equal shares), else 0."""
+    array, beats = boxed(args[0]), numbers.beats
+    slices, back = _slices(array, settings["axes"])
+    best = _best(slices, beats)[..., None]
+    if settings.get("kink") != "share":
+        result = np.zeros(slices.shape, dtype=array.dtype)
+        np.put_along_axis(result, best, 1, axis=-1)
+        return back(result)
+    largest = np.take_along_axis(slices, best, axis=-1)
+    if array.dtype != object:
+        ties = slices == largest
+        return back(ties / ties.sum(axis=-1, keepdims=True))
+    ties = np.vectorize(lambda top, value: not beats(top, value), otypes=[bool])(largest, slices)
+    counts = np.broadcast_to(ties.sum(axis=-1, keepdims=True), ties.shape)
+    pairs = zip(ties.flat, counts.flat, strict=True)
+    shares = np.array([Fraction(int(tie), int(count)) for tie, count in pairs], dtype=object)
+    return back(shares.reshape(ties.shape))
+
+
+def _largest_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    slices, _ = _slices(boxed(args[0]), settings["axes"])
+    best = _best(slices, numbers.beats)[..., None]
+    return unboxed(np.take_along_axis(slices, best, axis=-1)[..., 0])
+
+
+def _norm_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    """The Euclidean norm; powers of two keep the squares of floats from overflow."""
+    array, axes = boxed(args[0]), settings["axes"]
+    if array.dtype == object:
+        here = Local(settings=settings, shapes=[array.shape], shape=(), algebra=numbers, args=args)
+        squares = numbers.apply("power", (array,), {"exponent": 2})
+        total = here.contract(f"{here.letters()[1]}->{here.kept(axes)}", squares)
+        return numbers.apply("sqrt", (total,), {})
+    if not array.size:
+        return np.sum(array, axis=axes)
+    exponent = np.frexp(np.max(np.abs(array), axis=axes, keepdims=True))[1]
+    scaled = np.ldexp(array, -exponent)
+    total = np.sum(scaled * scaled, axis=axes)
+    return np.ldexp(np.sqrt(total), np.squeeze(exponent, axis=axes))[()]
+
+
+# Formulas, for back ends that have no better way.
+
+
+def _powers(here: Local) -> tuple[Any, Any, Any]:
+    """The largest element, exp(x - largest), and its sum over the axes."""
+    x, axes = here.args[0], here.settings["axes"]
+    top = here.apply("largest", (x,), {"axes": axes})
+    shifted = here.apply("sub", (x, here.expand(top, axes, thin=True)), {})
+    powers = here.apply("exp", (shifted,), {})
+    return top, powers, here.contract(f"{here.letters()[1]}->{here.kept(axes)}", powers)
+
+
+def _logsumexp_formula(here: Local) -> Any:
+    top, _, total = _powers(here)
+    return here.apply("add", (here.apply("log", (total,), {}), top), {})
+
+
+def _softmax_formula(here: Local) -> Any:
+    _, powers, total = _powers(here)
+    return here.apply("div", (powers, here.expand(total, here.settings["axes"], thin=True)), {})
+
+
+def _norm_formula(here: Local) -> Any:
+    """The norm of what is divided by its largest element, which the squares do not overflow."""
+    zero, one = here.algebra.constant(0), here.algebra.constant(1)
+
+    def chosen(condition: Any, value: Any) -> Any:
+        return here.apply("where", (condition, value, one), {})
+
+    axes, full = here.settings["axes"], here.letters()[1]
+    top = here.apply("largest", (here.apply("abs", here.args, {}),), {"axes": axes})
+    difference = here.apply("sub", (top, top), {})  # NaN for infinity
+    finite = chosen(here.apply("eq", (difference, zero), {}), top)
+    scale = chosen(here.apply("gt", (top, zero), {}), finite)
+    scaled = here.apply("div", (here.args[0], here.expand(scale, axes, thin=True)), {})
+    total = here.contract(f"{full},{full}->{here.kept(axes)}", scaled, scaled)
+    return here.apply("mul", (scale, here.apply("sqrt", (total,), {})), {})
+
+
+# Slopes.
+
+
+def _winner(here: Local) -> Any:
+    return here.apply("winner", (here.args[0],), dict(here.settings))
+
+
+def _direction(here: Local) -> Any:
+    own = here.expand(here.own, here.settings["axes"])
+    return here.apply("ratio_or_0", (here.args[0], own), {})
+
+
+def _share(here: Local) -> Any:
+    own = here.expand(here.own, here.settings["axes"])
+    return here.apply("exp", (here.apply("sub", (here.args[0], own), {}),), {})
+
+
+def _softmax_carry(here: Local, k: int, value: Any) -> Any:
+    """s * (v - sum(s * v)): the Jacobian of softmax is symmetric, so push and pull are one."""
+    lead, full = here.letters()
+    kept = here.kept(here.settings["axes"])
+    size = {x: here.shapes[0][i] for i, x in enumerate(full) if x not in kept}
+    total = here.contract(f"{full},{lead}{full}->{lead}{kept}", here.own, value)
+    spread = here.contract(f"{lead}{kept}->{lead}{full}", total, **size)
+    return here.apply("mul", (here.own, here.apply("sub", (value, spread), {})), {})
+
+
+def _tied(here: Local) -> bool:
+    """Whether two elements of a slice are largest."""
+    shares = here.apply("winner", here.args, {**here.settings, "kink": "share"})
+    return any(0 < share < 1 for share in np.asarray(shares).flat)
+
+
+# As array code.
+
+
+def _own(name: str) -> Callable[[ArrayWriter, Site, Sequence[Piece]], Piece]:
+    return lambda writer, site, pieces: writer.own(name, pieces[0][0], str(site.settings["axes"]))
+
+
+def _largest_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
+    return writer.call("max", pieces[0][0], *axis_text(site.settings["axes"], site.shapes[0]))
+
+
+def _winner_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
+    share = ["share=True"] if site.settings.get("kink") == "share" else []
+    return writer.own("winner", pieces[0][0], str(site.settings["axes"]), *share)
+
+
+LOGSUMEXP = '''\
+def {name}(x, axes):
+    """log(sum(exp(x))) over the axes, without overflow."""
+    top = {np}.max(x, axis=axes, keepdims=True)
+    total = {np}.sum({np}.exp(x - top), axis=axes, keepdims=True)
+    return {np}.squeeze({np}.log(total) + top, axis=axes)[()]
+'''
+SOFTMAX = '''\
+def {name}(x, axes):
+    """exp(x) / sum(exp(x)) over the axes, without overflow."""
+    powers = {np}.exp(x - {np}.max(x, axis=axes, keepdims=True))
+    return powers / {np}.sum(powers, axis=axes, keepdims=True)
+'''
+NORM = '''\
+def {name}(x, axes):
+    """The Euclidean norm over the axes; powers of two keep the squares from overflow."""
+    if not x.size:
+        return {np}.sum(x, axis=axes)
+    exponent = {np}.frexp({np}.max({np}.abs(x), axis=axes, keepdims=True))[1]
+    scaled = {np}.ldexp(x, -exponent)
+    total = {np}.sum(scaled * scaled, axis=axes)
+    return {np}.ldexp({np}.sqrt(total), {np}.squeeze(exponent, axis=axes))[()]
+'''
+WINNER = '''\
+def {name}(x, axes, share=False):
+    """1 at the first largest element over the axes (or equal shares), 0 elsewhere."""
+    last = tuple(range(-len(axes), 0))
+    moved = {np}.moveaxis(x, axes, last)
+    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], -1))
+    if share:
+        ties = flat == {np}.max(flat, axis=-1, keepdims=True)
+        chosen = ties / {np}.sum(ties, axis=-1, keepdims=True)
+    else:
+        chosen = {np}.argmax(flat, axis=-1)[..., None] == {np}.arange(flat.shape[-1])
+    return {np}.moveaxis(chosen.astype(x.dtype).reshape(moved.shape), last, axes)
+'''
+
+# As JavaScript: {x} an element, {o} the place it is reduced to, {y} its own place in a result of
+# the same shape, {in} the loops over what is reduced.
+
+LARGEST_LOOP = "{o} = -Infinity; {in} {o} = Math.max({o}, {x});"
+WINNER_LOOP = (
+    "let m = -Infinity, n = 0; {in} m = Math.max(m, {x}); {in} if ({x} === m && n++ === 0) {y} = 1;"
+)
+WINNERS_LOOP = (
+    "let m = -Infinity, n = 0; {in} m = Math.max(m, {x}); "
+    "{in} if ({x} === m) n++; {in} if ({x} === m) {y} = 1 / n;"
+)
+
+
+def _largest_script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    return _loops(LARGEST_LOOP, lines, result, operands[0], settings)
+
+
+def _winner_script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    body = WINNERS_LOOP if settings.get("kink") == "share" else WINNER_LOOP
+    return _loops(body, lines, result, operands[0], settings)
+
+
+def _loops(body: str, lines: list[str], result: Variable, x: Variable, settings: Settings) -> str:
+    gone = [axis % len(x.shape) for axis in settings["axes"]]
+    kept = [axis for axis in range(len(x.shape)) if axis not in gone]
+    names = [f"i{axis}" for axis in range(len(x.shape))]
+    at = place(names, x.shape)
+    inner = nested([(names[axis], x.shape[axis]) for axis in gone], "")
+    out = place([names[axis] for axis in kept], [x.shape[axis] for axis in kept])
+    for mark, text in (
+        ("{in} ", inner),
+        ("{x}", x.element(at)),
+        ("{y}", result.element(at)),
+        ("{o}", result.element(out)),
+    ):
+        body = body.replace(mark, text)
+    lines.append(result.declaration())
+    lines.append(nested([(names[axis], x.shape[axis]) for axis in kept], f"{{ {body} }}"))
+    return result.text
+
+
+define(
+    "largest",
+    shape=reduced,
+    pull=_slope_pull(_winner),
+    push=_slope_push(_winner),
+    value=_largest_value,
+    rounds=False,
+    kink="tie",
+    on_kink=_tied,
+    batch=unchanged,
+    pairs=reduced_pairs,
+    word="max",
+    text=_largest_text,
+    script=_largest_script,
+)
+define(
+    "winner",
+    shape=lambda shapes, settings, labels: shapes[0],
+    pull=lambda here, k, adjoint: None,
+    push=lambda here, k, tangent: None,
+    value=_winner_value,
+    rounds=False,
+    text=_winner_text,
+    script=_winner_script,
+    definitions={"numpy": {"winner": WINNER}},
+)
+define(
+    "norm",
+    shape=reduced,
+    pull=_slope_pull(_direction),
+    push=_slope_push(_direction),
+    formula=_norm_formula,
+    value=_norm_value,
+    kink="zero",
+    batch=unchanged,
+    pairs=reduced_pairs,
+    text=_own("norm"),
+    definitions={"numpy": {"norm": NORM}},
+    native=("numpy",),
+)
+define(
+    "logsumexp",
+    shape=reduced,
+    pull=_slope_pull(_share),
+    push=_slope_push(_share),
+    formula=_logsumexp_formula,
+    analytic=True,
+    batch=unchanged,
+    pairs=reduced_pairs,
+    text=_own("logsumexp"),
+    definitions={"numpy": {"logsumexp": LOGSUMEXP}},
+)
+define(
+    "softmax",
+    shape=lambda shapes, settings, labels: shapes[0],
+    pull=_softmax_carry,
+    push=_softmax_carry,
+    formula=_softmax_formula,
+    analytic=True,
+    batch=unchanged,
+    text=_own("softmax"),
+    definitions={"numpy": {"softmax": SOFTMAX}},
+)

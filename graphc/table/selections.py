@@ -1,0 +1,287 @@
+"""Selections: elements along an axis, their transpose, and the same elements in another shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..shapes import Shape, Size, concrete, resolve
+from .arrays import bound_exact, boxed, elements, unboxed
+from .matrix_form import Piece, bracket
+from .places import Index, Window
+from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
+from .writing import ArrayWriter, Variable, nested
+
+# Gather and its transpose, scatter.
+
+
+def _gather_shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
+    shape, axis = shapes[0], settings["axis"] % len(shapes[0])
+    return (*shape[:axis], *settings["index"].shape, *shape[axis + 1 :])
+
+
+def _scatter_shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
+    rank = len(settings["index"].shape)
+    lead = _lead(len(shapes[0]), settings)
+    return (*shapes[0][:lead], settings["size"], *shapes[0][lead + rank :])
+
+
+def _lead(rank: int, settings: Settings) -> int:
+    """The axes of the index stand where the one axis will stand, counted from the end."""
+    return rank - len(settings["index"].shape) + int(settings["axis"]) + 1
+
+
+def _carried_by(name: str) -> Carry:
+    return lambda here, k, value: here.apply(name, (value,), dict(here.settings))
+
+
+def _gather(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    return gathered(boxed(args[0]), settings)
+
+
+def gathered(array: Any, settings: Settings) -> Any:
+    """The elements along an axis that an index names; -1 gives 0."""
+    index, axis = settings["index"], settings["axis"]
+    if index.has_gaps:  # one more element, a 0, for -1 to name
+        border = list(array.shape)
+        border[axis] = 1
+        array = np.concatenate([array, np.zeros(border, dtype=array.dtype)], axis=axis)
+    return unboxed(np.asarray(array.take(index.array, axis=axis), dtype=array.dtype))
+
+
+def scattered(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    """Each element added to the place its index names along an axis."""
+    array, index = boxed(args[0]), settings["index"]
+    rank, places = len(index.shape), index.array.ravel()
+    lead = _lead(array.ndim, settings)
+    moved = np.moveaxis(array, range(lead, lead + rank), range(rank))
+    rest = moved.shape[rank:]
+    flat, inside = moved.reshape((places.size, *rest)), places >= 0
+    result = np.zeros((resolve(settings["size"], numbers.sizes), *rest), dtype=array.dtype)
+    if array.dtype != object:
+        np.add.at(result, places[inside], flat[inside])
+    else:
+        bound_exact("scatter", flat.size)
+        for place, part in zip(places[inside], flat[inside], strict=True):
+            pair = result[place], part
+            result[place] = elements(lambda xs: numbers.apply("add", xs, {}), pair)
+    return np.moveaxis(result, 0, lead)
+
+
+def _places_in(shape: Shape, settings: Settings) -> Any:
+    """For each element that gather gives of an array of this shape, its place; -1 for a 0."""
+    sizes = concrete(shape, "the places of a selection")
+    numbered = np.arange(1, math.prod(sizes) + 1).reshape(sizes)
+    return np.ravel(gathered(numbered, settings)) - 1
+
+
+def _gather_pairs(site: Site, k: int) -> Pairs:
+    places = _places_in(site.shapes[0], site.settings)
+    return Pairs(places, np.arange(places.size))
+
+
+def _scatter_pairs(site: Site, k: int) -> Pairs:
+    places = _places_in(site.shape, site.settings)
+    kept = np.flatnonzero(places >= 0)  # what belongs to the padding goes nowhere
+    return Pairs(kept, places[kept])
+
+
+# As array code.
+
+
+def _subscript(rank: int, settings: Settings) -> str | None:
+    """The index between brackets, with the axes before it; None where only an array will do."""
+    place = settings["index"].subscript
+    return None if place is None else ":, " * (rank + settings["axis"]) + place
+
+
+def _gather_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
+    index, axis = site.settings["index"], f"axis={site.settings['axis']}"
+    place = _subscript(len(site.shapes[0]), site.settings)
+    if place is not None:
+        return f"{bracket(pieces[0], 8)}[{place}]", 8
+    if index.has_gaps:
+        return writer.own("gather", pieces[0][0], _index_text(writer, index), axis)
+    return writer.call("take", pieces[0][0], _index_text(writer, index), axis)
+
+
+def _scatter_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
+    settings, text = site.settings, pieces[0][0]
+    place = _subscript(len(site.shape), settings)
+    if place is not None:
+        where = f"{writer.namespace}.s_[{place}]"
+        return writer.own("put", text, writer.shape(site.shape), where)
+    index, size = _index_text(writer, settings["index"]), writer.size(settings["size"])
+    return writer.own("scatter", text, index, size, f"axis={settings['axis']}")
+
+
+def _index_text(writer: ArrayWriter, index: Index) -> str:
+    """An index array; windows by their steps."""
+    np_ = writer.namespace
+    if isinstance(index, Window) and not index.has_gaps:
+        first = f"{np_}.arange({index.count})[:, None]"
+        first += f" * {index.stride}" * (index.stride != 1 and index.count > 1)
+        second = f"{np_}.arange({index.width})"
+        second += f" * {index.dilation}" * (index.dilation != 1 and index.width > 1)
+        return writer.held(f"{first} + {second}")
+    kind = "" if math.prod(index.shape) else f", dtype={np_}.intp"  # an empty list is one of floats
+    return writer.held(f"{np_}.array({index.listed()}{kind})")
+
+
+GATHER = '''\
+def {name}(x, index, axis):
+    """The elements along an axis that an index array names; -1 gives 0."""
+    border = list(x.shape)
+    border[axis] = 1
+    padded = {np}.concatenate([x, {np}.zeros(border, dtype=x.dtype)], axis=axis)
+    return {np}.take(padded, {np}.where(index < 0, x.shape[axis], index), axis=axis)
+'''
+SCATTER = '''\
+def {name}(x, index, size, axis):
+    """Adds each element to the place that an index array names along an axis of the result."""
+    lead = x.ndim - index.ndim + axis + 1
+    moved = {np}.moveaxis(x, range(lead, lead + index.ndim), range(index.ndim))
+    flat = moved.reshape((index.size, *moved.shape[index.ndim :]))
+    places = index.ravel()
+    result = {np}.zeros((size, *flat.shape[1:]), dtype=x.dtype)
+    {np}.add.at(result, places[places >= 0], flat[places >= 0])
+    return {np}.moveaxis(result, 0, lead)
+'''
+PUT = '''\
+def {name}(x, shape, place):
+    """Zeros of this shape, with x at a place."""
+    result = {np}.zeros(shape, dtype={np}.{dtype})  # x may be a plain number
+    result[place] = x
+    return result
+'''
+
+# As JavaScript.
+
+
+def _table(lines: list[str], result: Variable, index: Index) -> tuple[str, int]:
+    """The name of an index array, and its length."""
+    places = index.array.ravel().tolist()
+    lines.append(f"const {result.text}i = Int32Array.of({', '.join(map(str, places))});")
+    return f"{result.text}i", len(places)
+
+
+def _around(shape: Sequence[int], lead: int, width: int) -> tuple[int, int]:
+    """The number of elements before and after some axes."""
+    return math.prod(shape[:lead]), math.prod(shape[lead + width :])
+
+
+def _gather_script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    (x,) = operands
+    axis = settings["axis"] % len(x.shape)
+    before, after = _around(x.shape, axis, 1)
+    name, count = _table(lines, result, settings["index"])
+    lines.append(result.declaration())
+    source = f"{x.text}[(p * {x.shape[axis]} + {name}[k]) * {after} + q]"
+    target = result.element(f"(p * {count} + k) * {after} + q")
+    loops = [("p", before), ("k", count), ("q", after)]
+    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} = {source};"))
+    return result.text
+
+
+def _scatter_script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    (x,) = operands
+    lead = _lead(len(x.shape), settings)
+    before, after = _around(x.shape, lead, len(settings["index"].shape))
+    name, count = _table(lines, result, settings["index"])
+    lines.append(result.declaration())
+    source = x.element(f"(p * {count} + k) * {after} + q")
+    target = f"{result.text}[(p * {result.shape[lead]} + {name}[k]) * {after} + q]"
+    loops = [("p", before), ("k", count), ("q", after)]
+    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} += {source};"))
+    return result.text
+
+
+define(
+    "gather",
+    shape=_gather_shape,
+    pull=_carried_by("scatter"),
+    push=_carried_by("gather"),
+    value=_gather,
+    looks=lambda settings: settings["index"].subscript is not None,
+    through=unchanged,
+    rounds=False,
+    analytic=True,
+    batch=unchanged,
+    pairs=_gather_pairs,
+    text=_gather_text,
+    script=_gather_script,
+    definitions={"numpy": {"gather": GATHER}},
+)
+define(
+    "scatter",
+    shape=_scatter_shape,
+    pull=_carried_by("gather"),
+    push=_carried_by("scatter"),
+    value=scattered,
+    through=unchanged,
+    analytic=True,
+    batch=unchanged,
+    pairs=_scatter_pairs,
+    text=_scatter_text,
+    script=_scatter_script,
+    definitions={"numpy": {"scatter": SCATTER, "put": PUT}},
+)
+
+
+# The same elements in another shape.
+
+
+def _reshaped(shape_of: Callable[[Local], Shape]) -> Carry:
+    return lambda here, k, value: here.apply(
+        "reshape", (value,), {"shape": (*here.lead, *shape_of(here))}
+    )
+
+
+def _reshape(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
+    shape = [resolve(size, numbers.sizes) for size in settings["shape"]]
+    return unboxed(np.reshape(boxed(args[0]), shape))
+
+
+def _reshape_pairs(site: Site, k: int) -> Pairs:
+    places = np.arange(math.prod(map(int, site.shape)))
+    return Pairs(places, places)
+
+
+def _reshape_script(
+    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+) -> str:
+    """The array itself, as arrays are never changed once they are filled."""
+    (x,) = operands
+    if bool(x.shape) == bool(result.shape):
+        return x.text
+    return f"Float64Array.of({x.text})" if result.shape else f"{x.text}[0]"
+
+
+def _reshape_batch(settings: Settings, wide: Sequence[bool], count: Size) -> Settings:
+    return {**settings, "shape": (count, *settings["shape"])}
+
+
+define(
+    "reshape",
+    shape=lambda shapes, settings, labels: tuple(settings["shape"]),
+    pull=_reshaped(lambda here: here.shapes[0]),
+    push=_reshaped(lambda here: here.shape),
+    value=_reshape,
+    looks=lambda settings: True,
+    through=unchanged,
+    rounds=False,
+    analytic=True,
+    batch=_reshape_batch,
+    pairs=_reshape_pairs,
+    text=lambda writer, site, pieces: writer.call(
+        "reshape", pieces[0][0], writer.shape(site.shape)
+    ),
+    script=_reshape_script,
+)
