@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algebra.exact import as_float, brief
 from ..algebra.given import check_real
+from ..collecting import collection_rests
 from ..errors import GraphcError, listing, nearest
 from ..files import write_file
 from .module import Task
@@ -54,7 +55,8 @@ class Compiled:
     @cached_property
     def source(self) -> str:
         """The text of the standalone module, with its check of itself."""
-        return written(self._task, self._options)
+        with collection_rests():
+            return written(self._task, self._options)
 
     def __repr__(self) -> str:
         return f"<compiled {self.want}({', '.join(self.arguments)})>"
@@ -140,7 +142,8 @@ class Compiled:
             chosen = replace(self._options, dtype=dtype)
             function = chosen.backend.function
             assert function is not None, chosen.backend.name  # only such back ends are offered
-            found = self._functions[dtype] = function(self._task, chosen)
+            with collection_rests():
+                found = self._functions[dtype] = function(self._task, chosen)
         return found
 
     def _arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..collecting import collection_rests
 from ..structure.structure import Structure
 from .compiled import Compiled
 from .options import options
@@ -22,8 +23,9 @@ def emit(
     """The text of a standalone module."""
     asked = question(graph, of, wrt, want)
     chosen = options(style=style, **settings)
-    one, _ = planned(asked, chosen)
-    return written(one, chosen)
+    with collection_rests():
+        one, _ = planned(asked, chosen)
+        return written(one, chosen)
 
 
 def compile_graph(
@@ -36,6 +38,7 @@ def compile_graph(
     """A function that computes what was asked, with its text and its plan."""
     asked = question(graph, of, wrt, want)
     chosen = options(**settings)
-    one, plan = planned(asked, chosen)
+    with collection_rests():
+        one, plan = planned(asked, chosen)
     chosen.backend.require()
     return Compiled(one, plan, chosen, settings.get("dtype", "float64"))

@@ -19,7 +19,7 @@ import graphc as gc
 from graphc.cli import main
 from graphc.program.backends.numpy import NUMPY
 from graphc.program.program import lower
-from graphc.program.running import checked_tree, load
+from graphc.program.running import checked_code, load
 from graphc.program.wants import WANTS
 
 ROOT = Path(__file__).parents[2]
@@ -275,7 +275,8 @@ def test_a_hostile_graph_name_stays_in_the_docstring(name: str, style: str):
     bodies = []
     for called in (name, "plain"):
         source = gc.parse(text, called).emit(style=style)
-        tree = checked_tree(source)
+        checked_code(source)
+        tree = ast.parse(source)
         assert isinstance(tree.body[0], ast.Expr)
         bodies.append(ast.dump(ast.Module(tree.body[1:], [])))
     assert bodies[0] == bodies[1]
@@ -291,7 +292,8 @@ def test_user_text_stands_only_in_comments_docstrings_and_identifiers():
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if "Q7" in token.string or "os.system" in token.string:
                 assert token.string.startswith(('"""', "#"))
-        tree = checked_tree(source)
+        checked_code(source)
+        tree = ast.parse(source)
         for node in ast.walk(tree):
             if isinstance(node, ast.Dict):
                 assert {key.value for key in node.keys} <= {"alpha", "beta"}
@@ -308,7 +310,16 @@ def test_user_text_stands_only_in_comments_docstrings_and_identifiers():
         "f = lambda: 1",
         "class A: pass",
         "async def f(): pass",
-        "def f():\n    global x",
+        "def f():\n    global x\n    x = 1",
+        "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x = 2\n    return g",
+        "def f():\n    return [x.__class__ for x in ()]",
+        "def f():\n    __x = 1\n    return __x",
+        "def f():\n    def g():\n        return lambda: 1\n    return g",
+        "def f(x):\n    x._private = 1",
+        "def f(x):\n    del x[0]",
+        "from numpy import _private",
+        "from . import numpy",
+        "import numpy.linalg",
         "del x",
         "x = np.array._private",
         "def f(:",
@@ -318,6 +329,15 @@ def test_user_text_stands_only_in_comments_docstrings_and_identifiers():
 def test_foreign_code_does_not_run(source: str):
     with pytest.raises(gc.GraphcError, match="emitted code"):
         load(source, "f")
+
+
+def test_what_we_write_ourselves_is_not_foreign():
+    """Private names, docstrings, closures in comprehensions, imports of ours."""
+    load(
+        '"""Text."""\nimport numpy as np\nimport scipy.sparse\n_x = 1\n'
+        "def f(a, _b=_x):\n    c = a + _b\n    return [c + d for d in (1, 2)], __name__\n",
+        "f",
+    )(1)
 
 
 def test_emitted_code_has_few_builtins():
