@@ -90,11 +90,12 @@ class _Carrier:
         self.graph = graph
         self.rows = Rows(graph)
         self.width = 0
+        self._seeds: dict[int, Term] = {}
         self._terms: dict[int, list[Term]] = {}
         for source in sources:
             size = self.size(source)
             places = np.arange(size)
-            self._terms[source] = [Term(places, places + self.width, None)]
+            self._seeds[source] = Term(places, places + self.width, None)
             self.width += size
         self.owned = graph.partials_of
 
@@ -105,7 +106,9 @@ class _Carrier:
         """The terms of a row."""
         for row in ancestors(self.graph, [target]):
             if row not in self._terms:
-                self._terms[row] = self._merged(self._through(row))
+                own = [self._seeds[row]] if row in self._seeds else []
+                # a source in the middle lets pass what comes from the sources before it
+                self._terms[row] = self._merged([*own, *self._through(row)])
         return self._terms[target]
 
     def _through(self, row: int) -> list[Term]:
@@ -126,6 +129,8 @@ class _Carrier:
         graph = self.graph
         found: list[Term] = []
         for edge, source in graph.edges_of(node):
+            if not self._terms[source]:
+                continue
             own = graph.partials.get((node, edge))
             if own is None:
                 raise too_dense(graph, node)

@@ -21,6 +21,12 @@ GRAPHS = {
     "gates": ("input x[4]\nf = where(x > 0.5, log(x), x**2)", "f", "x"),
     "scalars": ("input a b c\nu = a*b\nv = sin(b) + c", ["u", "v"], ["a", "b", "c"]),
     "windows": ("input x[6]\nf = conv1d(x, [1, 2, 1])", "f", "x"),
+    "a source behind another": ("input x\ny = x**2\nz = y*x", ["z", "y"], ["x", "y"]),
+    "a row of sources": (
+        "input x[3]\nh = sin(x)*sum(x)\nu = h[1:]*x[0]\nf = u*x[:2] + sum(h)",
+        ["f", "h", "x"],
+        ["u", "x", "h"],
+    ),
     "stopped": ("input x[3]\nf = stop(x)*x + relu(x - 0.3)", "f", "x"),
 }
 
@@ -115,6 +121,22 @@ def test_where_each_element_depends_on_each(text):
     dense = graph.compile("f", "x", want="jacobian")(**at)
     sparse = graph.compile("f", "x", want="jacobian", sparse=True)(**at)
     np.testing.assert_allclose(sparse.toarray(), dense.reshape(sparse.shape), rtol=1e-12)
+
+
+def test_what_hangs_together_has_no_hessian_dense_or_sparse():
+    graph = gc.parse("input x\ny = x**2\nz = y*x")
+    for sparse in (False, True):
+        with pytest.raises(gc.GraphcError, match="cannot both be held as inputs"):
+            graph.compile("z", ["x", "y"], want="hessian", sparse=sparse)
+
+
+def test_what_no_path_meets_needs_no_sparse_form():
+    text = "input x y\nz = x*y\nd z / d x = y\nw = z**2\noutput w"
+    graph, at = gc.parse(text), {"x": 2.0, "y": 3.0}
+    assert graph.compile("w", ["z"], want="jacobian", sparse=True)(at).toarray() == [[12.0]]
+    assert graph.compile("w", ["x"], want="jacobian", sparse=True)(at).toarray() == [[36.0]]
+    with pytest.raises(gc.GraphcError, match="sparse derivative"):
+        graph.compile("w", ["x", "y"], want="jacobian", sparse=True)
 
 
 PADDED = {

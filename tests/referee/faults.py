@@ -284,6 +284,16 @@ def sparse_entries_change_places() -> None:
     _everywhere(original, compressed)
 
 
+@fault
+def a_source_in_the_middle_ends_the_paths() -> None:
+    original = sparse._Carrier._through
+
+    def through(carrier: Any, row: int) -> Any:
+        return [] if row in carrier._seeds else original(carrier, row)
+
+    sparse._Carrier._through = through
+
+
 # Programs and text.
 
 

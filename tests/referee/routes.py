@@ -55,8 +55,8 @@ def _reverse(case: Case, graph: gc.Graph, at: Any, names: Any = None) -> Answers
     }
 
 
-def _jacobians(case: Case, of_leaf: Callable[[str], Any]) -> Answers:
-    return {slope_key(case.node, name): of_leaf(name) for name in case.leaves}
+def _jacobians(case: Case, of_name: Callable[[str], Any]) -> Answers:
+    return {slope_key(case.node, name): of_name(name) for name in case.wrt}
 
 
 def _hessian(case: Case, matrix: Any, names: Any = None) -> Answers:
@@ -116,7 +116,7 @@ def interpreter_forward(case: Case, rng: random.Random) -> Answers:
 def all_pairs(case: Case, rng: random.Random) -> Answers:
     found = case.graph.all_pairs(case.at)
     shapes = case.shapes
-    keys = {(name, case.loss) for name in case.wrt} | {(n, case.node) for n in case.leaves}
+    keys = {(name, target) for name in case.wrt for target in (case.loss, case.node)}
     return {
         slope_key(target, source): found.get(
             (source, target),
@@ -189,16 +189,24 @@ def jacobian(case: Case, rng: random.Random) -> Answers:
     options = {"want": "jacobian", "mode": mode, "style": style}
     if rng.random() < 0.5:
         return _jacobians(case, lambda name: graph.compile(case.node, name, **options)(case.at))
-    matrix = graph.compile(case.node, case.leaves, **options)(case.at)
-    return _matrix(case, matrix)
+    return _matrix(case, rng, **options)
 
 
-def _matrix(case: Case, matrix: Any) -> Answers:
-    shape = case.shapes[case.node]
-    return {
-        slope_key(case.node, name): np.reshape(part, (*shape, *case.shapes[name]))
-        for name, part in blocks(matrix, case.leaves, case.shapes)
-    }
+def _matrix(case: Case, rng: random.Random, **options: Any) -> Answers:
+    """One Jacobian by everything: inner nodes stand among the leaves that they depend on."""
+    of = list(dict.fromkeys([case.node, case.loss])) if rng.random() < 0.5 else case.node
+    wrt = rng.sample(case.wrt, len(case.wrt))
+    matrix = case.graph.compile(of, wrt, **options)(case.at)
+    matrix = matrix.toarray() if options.get("sparse") else matrix
+    found: Answers = {}
+    start = 0
+    for target in [of] if isinstance(of, str) else of:
+        shape = case.shapes[target]
+        rows = matrix[start : start + int(np.prod(shape))]
+        start += len(rows)
+        for name, part in blocks(rows, wrt, case.shapes):
+            found[slope_key(target, name)] = np.reshape(part, (*shape, *case.shapes[name]))
+    return found
 
 
 @route("Hessian", share=0.5, edge=True)
@@ -210,8 +218,7 @@ def hessian(case: Case, rng: random.Random) -> Answers:
 
 @route("sparse", share=0.4)
 def sparse(case: Case, rng: random.Random) -> Answers:
-    f = case.graph.compile(case.node, case.leaves, want="jacobian", sparse=True)
-    return _matrix(case, f(case.at).toarray())
+    return _matrix(case, rng, want="jacobian", sparse=True)
 
 
 @route("sparse, second", share=0.2)
