@@ -101,7 +101,7 @@ class Rows:
             carried = self.unrepeated(carried, condition)
         branches = (carried, self.constant(0))
         chosen = branches if op == "taken" else branches[::-1]
-        return self.graph.operation("where", (condition, *chosen), {})
+        return self.graph.fresh("where", (condition, *chosen), {})  # its mask is its own
 
     # Sums and products in graphs with tensors: an exact factor times a row.
 
@@ -438,8 +438,8 @@ class Rows:
         """Another row of the same value, which can bear another name."""
         graph = self.graph
         if row in self.diagonals:
-            return graph.operation(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
-        return self.gates.copied(row, graph.operation("identity", (row,), {}))
+            return graph.fresh(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
+        return self.gates.copied(row, graph.fresh("identity", (row,), {}))
 
     def note_diagonal(self, row: int) -> None:
         """Remembers a carried multiple of a diagonal, which no name may hide.

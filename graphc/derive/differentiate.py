@@ -67,7 +67,9 @@ class Naming:
         if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
             return row  # a seed that is an argument bears the name already
         own = self.seeds.get(node) == row  # nobody else's row, unless it has a name
-        if row in self.graph.names or (row < self.declared and not own):
+        if self.graph.ops[row] == "const" and row not in self.graph.names:
+            row = self.graph.own_constant(row)  # a node does not lend its name to equal numbers
+        elif row in self.graph.names or (row < self.declared and not own):
             row = self.rows.copied(row)
         if self.graph.shape(row):
             self.rows.note_diagonal(row)
@@ -77,12 +79,22 @@ class Naming:
 
 def rows_evaluation(rows: Rows) -> Evaluation:
     """The algebra of program values: carrying appends rows, and a row's value is the row."""
-    return Evaluation(rows.graph, rows, {row: row for row in range(len(rows.graph.ops))}, {})
+    return Evaluation(rows.graph, rows, Themselves(), {})
+
+
+class Themselves(dict[int, int]):
+    """Rows as values: the value of a row is the row."""
+
+    def __missing__(self, row: int) -> int:
+        return row
+
+    def __contains__(self, row: object) -> bool:
+        return True
 
 
 def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> set[int]:
     """The nodes on a path from a source to an end, both included."""
-    above = {node for end in ends for node in origins(graph, end)}
+    above = origins(graph, *ends)
     below = set(sources)
     for node in sorted(above):
         if any(origin in below for _, origin in graph.edges_of(node)):

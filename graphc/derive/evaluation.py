@@ -77,7 +77,20 @@ class Evaluation:
         """The local derivative of each edge into a node; None where no derivative passes."""
         known = self._locals.get(node)
         if known is None:
-            known = self._locals[node] = self._local(node)
+            known = self._kept(node) if self.graph.sharing is not None else self._local(node)
+            self._locals[node] = known
+        return known
+
+    def _kept(self, node: int) -> tuple[Any, ...]:
+        """The rows of local derivatives, from an earlier sweep unless a gate is among them."""
+        sharing, algebra = self.graph.sharing, self.algebra
+        if sharing is None or not isinstance(algebra, Rows):
+            return self._local(node)
+        known = sharing.locals.get(node)
+        if known is None:
+            known = self._local(node)
+            if not algebra.gates.masks:
+                sharing.locals[node] = known
         return known
 
     def _local(self, node: int) -> tuple[Any, ...]:

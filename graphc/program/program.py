@@ -14,7 +14,7 @@ import numpy as np
 
 from ..shapes import Shape
 from ..structure.reach import ancestors
-from ..structure.rows import LEAVES, NO_SETTINGS, Rows, Settings
+from ..structure.rows import LEAVES, NO_SETTINGS, Key, Rows, Settings, row_key
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS, Algebra
@@ -40,7 +40,7 @@ class Program(Rows):
         for table in rules:
             for op, rule in table.items():
                 self._rules.setdefault(op, []).append(rule)
-        self._known: dict[Any, int] = {}
+        self._known: dict[Key, int] = {}
         self._share = share
 
     def __len__(self) -> int:
@@ -61,9 +61,7 @@ class Program(Rows):
 
     def shared(self, op: str, operands: tuple[int, ...], settings: Settings) -> int:
         """The row of an operation as it is; an equal one that exists already is taken."""
-        key: Any = (op, operands)
-        if settings:
-            key = (op, operands, *((k, _hashable(v)) for k, v in settings.items()))
+        key = row_key(op, operands, settings)
         known = self._known.get(key) if self._share else None
         if known is not None:
             return known
@@ -145,20 +143,6 @@ class Program(Rows):
         kept.names = {place[r]: names for r, names in self.names.items() if r in place}
         kept.origin = [self.origin[row] for row in needed]
         return kept, place
-
-
-def _hashable(value: Any) -> Any:
-    """A setting as part of a key: 1 and 1.0 are told apart, arrays are compared by content."""
-    if isinstance(value, np.ndarray):
-        content = tuple(map(_hashable, value.flat)) if value.dtype == object else value.tobytes()
-        return (value.shape, str(value.dtype), content)
-    if isinstance(value, (int, float, Fraction, str)):
-        return (type(value), repr(value) if isinstance(value, float) else value)
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return (type(value), value)
 
 
 def lower(

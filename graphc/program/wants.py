@@ -128,6 +128,7 @@ def _check_independent(graph: Structure, names: Sequence[str]) -> None:
 def derived(asked: Question, mode: str, sparse: bool = False) -> Derived:
     """The rows of the answer, appended to a copy of the graph."""
     graph = asked.graph.duplicate()
+    graph.share()
     if sparse:
         return _sparse(asked, graph)
     return WANTS[asked.want](asked, graph, mode)

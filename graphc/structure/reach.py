@@ -25,9 +25,9 @@ def mentioned(graph: Structure, row: int) -> set[int]:
     return {here for here in expression(graph, row) if here in graph.names}
 
 
-def origins(graph: Structure, target: int) -> set[int]:
-    """The nodes from which a path leads to the target, itself included."""
-    return reached([target], lambda node: [source for _, source in graph.edges_of(node)])
+def origins(graph: Structure, *targets: int) -> set[int]:
+    """The nodes from which a path leads to one of the targets, themselves included."""
+    return reached(targets, lambda node: [source for _, source in graph.edges_of(node)])
 
 
 def upstream(graph: Structure, nodes: Iterable[int]) -> set[int]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..shapes import Shape, broadcast
 from ..table.tensors import OPERATIONS
 from ..table.value import COMPARISONS
@@ -63,6 +65,30 @@ class Rows:
         if op in OPERATIONS:
             return OPERATIONS[op].shape(shapes, settings, labels)
         return broadcast(shapes, op, labels) if any(shapes) else ()
+
+
+Key = tuple[Any, ...]
+
+
+def row_key(op: str, operands: tuple[int, ...], settings: Settings) -> Key:
+    """What makes two rows the same operation on the same operands."""
+    if not settings:
+        return (op, operands)
+    return (op, operands, *((k, _hashable(v)) for k, v in settings.items()))
+
+
+def _hashable(value: Any) -> Any:
+    """A setting as part of a key: 1 and 1.0 are told apart, arrays are compared by content."""
+    if isinstance(value, np.ndarray):
+        content = tuple(map(_hashable, value.flat)) if value.dtype == object else value.tobytes()
+        return (value.shape, str(value.dtype), content)
+    if isinstance(value, (int, float, Fraction, str)):
+        return (type(value), repr(value) if isinstance(value, float) else value)
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return (type(value), value)
 
 
 def simple_exponent(value: Any) -> Any:

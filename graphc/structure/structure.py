@@ -8,6 +8,7 @@ is adding or removing names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -19,12 +20,20 @@ from ..table.tensors import OPERATIONS
 from ..table.value import Attributes, Value
 from .constants import checked_number
 from .formulas import Formula, formula_of
-from .rows import CONDITIONS, LEAVES, NO_SETTINGS, Rows, Settings, simple_exponent
+from .rows import CONDITIONS, LEAVES, NO_SETTINGS, Key, Rows, Settings, row_key, simple_exponent
 
 S = TypeVar("S", bound="Structure")
 CONDITIONAL = ("where", "taken", "untaken")  # functions whose first operand is a comparison
 SHARED = (int, float, Fraction)  # numbers that are one row however often they are operands
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain arguments, settings
+
+
+@dataclass
+class Sharing:
+    """What stands in a graph already and need not be appended again."""
+
+    rows: dict[Key, int] = field(default_factory=dict)  # by what they are
+    locals: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # of nodes, as rows
 
 
 class Structure(Rows):
@@ -52,17 +61,34 @@ class Structure(Rows):
         self.observer: Callable[[], None] | None = (
             None  # told before each applied function (tracing)
         )
+        self.sharing: Sharing | None = None
+        self._numbered: dict[str, int] = {}  # stem -> the first number that may be free
         self._formulas: dict[int, Formula] = {}
-        self._inside: set[int] = set()  # the unnamed rows of the formulas that are remembered
+        self._inside: dict[int, list[int]] = {}  # an unnamed row -> the nodes it is remembered for
 
     # Appending.
 
     def constant(self, value: Any) -> int:
         """A new row holding a number or an array of numbers."""
         value = checked_number(value)
-        row = self.append("const", value=value)
-        if hasattr(value, "shape") and value.shape:
-            self.shapes[row] = few_axes(value.shape)
+        shape = few_axes(value.shape) if hasattr(value, "shape") and value.shape else ()
+        return self._new("const", (), {"value": value}, shape)
+
+    def share(self) -> None:
+        """From now on an operation that stands here already is not appended again."""
+        self.sharing = Sharing()
+
+    def _new(self, op: str, operands: tuple[int, ...], settings: Settings, shape: Shape) -> int:
+        """A new row, or the one that is the same where rows are shared."""
+        if self.sharing is not None:
+            key = row_key(op, operands, settings)
+            known = self.sharing.rows.get(key)
+            if known is not None:
+                return known
+            self.sharing.rows[key] = len(self.ops)
+        row = self.append(op, operands, **settings)
+        if shape:
+            self.shapes[row] = shape
         return row
 
     def named_sizes(self) -> set[str]:
@@ -144,10 +170,24 @@ class Structure(Rows):
         if self.shapes or op in OPERATIONS:
             labels = [self.names.get(operand, f"the {ops[operand]}") for operand in operands]
             shape = self.shape_after(op, operands, settings, labels)
-        row = self.append(op, operands, **settings)
-        if shape:
-            self.shapes[row] = shape
-        return row
+        return self._new(op, operands, settings, shape)
+
+    def fresh(self, op: str, operands: tuple[int, ...], settings: Settings) -> int:
+        """A new row of its own, shared or not: one that is to bear a name, or a mask."""
+        shared, self.sharing = self.sharing, None
+        try:
+            return self.operation(op, operands, settings)
+        finally:
+            self.sharing = shared
+
+    def own_constant(self, row: int) -> int:
+        """A constant that nobody else uses: the row itself, or a copy where rows are shared."""
+        if self.sharing is None:
+            return row
+        copy = self.append("const", (), **self.settings(row))
+        if row in self.shapes:
+            self.shapes[copy] = self.shapes[row]
+        return copy
 
     def _is_bare_number(self, row: int) -> bool:
         """Whether a row is a number without a name: a named one may be derived by."""
@@ -195,20 +235,26 @@ class Structure(Rows):
             self.claim_family(written.partition("[")[0])
         self.rows[name] = row
         self.names[row] = name
-        if row in self._inside:
-            self.forget_formulas()  # an unnamed row inside a formula became a node
+        for node in self._inside.pop(row, ()):  # an unnamed row inside a formula became a node
+            self._formulas.pop(node, None)
+            if self.sharing is not None:
+                self.sharing.locals.pop(node, None)
         return row
 
     def forget_formulas(self) -> None:
         """Names changed inside formulas: they are found anew."""
+        self._numbered.clear()
         self._formulas.clear()
         self._inside.clear()
 
     def unused_name(self, stem: str) -> str:
         """The stem, or stem_2, stem_3, ... whichever is free first."""
-        name, number = stem, 2
+        number = self._numbered.get(stem, 1)
+        name = stem if number == 1 else f"{stem}_{number}"
         while name in self.rows or name in self.claimed:
-            name, number = f"{stem}_{number}", number + 1
+            number += 1
+            name = f"{stem}_{number}"
+        self._numbered[stem] = number
         return name
 
     # Reading.
@@ -262,7 +308,8 @@ class Structure(Rows):
         known = self._formulas.get(node)
         if known is None:
             known = self._formulas[node] = formula_of(self, node)
-            self._inside.update(known.rows)
+            for row in known.rows:
+                self._inside.setdefault(row, []).append(node)
         return known
 
     def edges_of(self, node: int) -> Iterator[tuple[int, int]]:
