@@ -64,6 +64,24 @@ class Jax(Numpy):
     def stop(self, x: Any) -> Any:
         return self.jax.lax.stop_gradient(x)
 
+    def max(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        """The largest elements, found by their place.
+
+        jax finds them by comparing with the maximum, which it computes anew: rounded otherwise
+        there, no element is the largest, and the slope is 0 / 0.
+        """
+        jnp, rank = self.jnp, x.ndim
+        axes = range(rank) if axis is None else [axis] if isinstance(axis, int) else axis
+        gone = sorted(each % rank for each in axes)
+        kept = [each for each in range(rank) if each not in gone]
+        flat = jnp.transpose(x, (*kept, *gone)).reshape(*(x.shape[each] for each in kept), -1)
+        place = jnp.argmax(flat, axis=-1, keepdims=True)
+        found = jnp.take_along_axis(flat, place, axis=-1)[..., 0]
+        return jnp.expand_dims(found, gone) if keepdims else found
+
+    def min(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return -self.max(-x, axis, keepdims)
+
 
 class Torch:
     """torch, as far as the vocabulary needs it."""
