@@ -86,6 +86,9 @@ class ArrayText:
     def array(self, value: Any) -> str:
         """A constant array."""
         floats = np.asarray(as_float(value), dtype=np.float64)
+        if not floats.size:  # an empty list has lost its shape
+            dtype = f"dtype={self.namespace}.{self.dtype}"
+            return self.call("zeros", self.shape(floats.shape), dtype)[0]
         listed = repr(floats.tolist()).replace("inf", f"{self.namespace}.inf")
         text = f"{self.namespace}.array({listed}, dtype={self.namespace}.{self.dtype})"
         return self.held(text) if floats.size > SHORT else text

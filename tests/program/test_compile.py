@@ -498,6 +498,24 @@ def test_empty_slices(formula, style):
     assert same(found, (np.float64(value), {"x": np.array(slope, dtype=float)}))
 
 
+@every_style
+def test_an_empty_constant_keeps_its_shape(style):
+    graph = gc.Graph()
+    x = graph.input("x", shape=(1, 1))
+    graph.output(graph.node("y", x + np.zeros((0, 2, 3))))
+    at = {"x": np.ones((1, 1))}
+    assert graph.values(at)["y"].shape == (0, 2, 3)
+    assert graph.compile("y", want="value", style=style)(**at).shape == (0, 2, 3)
+
+
+@every_style
+def test_an_empty_seed_keeps_its_shape(style):
+    graph = gc.parse("input x[0,3,1]\ny = sin(x)\nL = sum(x)")
+    nothing = np.zeros((0, 3, 1))
+    f = graph.compile({"y": nothing, "L": 1.0}, "x", want="grad", style=style)
+    assert f(x=nothing)["x"].shape == (0, 3, 1)
+
+
 # The contract of calls.
 
 FIT = "input x\nparam w = 2\nparam b = 1/2\nr = w*x + b\nL = r**2\noutput L"
