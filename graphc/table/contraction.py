@@ -145,8 +145,8 @@ def _many_matmuls(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
         return None
     if b.ndim == 3:
         return a @ b
-    rows = a.reshape(-1, a.shape[-1]) @ b  # one product instead of many small ones
-    return rows.reshape(*a.shape[:2], b.shape[-1])
+    count, rows, inner = a.shape  # one product instead of many small ones
+    return (a.reshape(count * rows, inner) @ b).reshape(count, rows, b.shape[-1])
 
 
 def exact_products(

@@ -241,7 +241,10 @@ def {name}(x, axes, share=False):
     """1 at the first largest element over the axes (or equal shares), 0 elsewhere."""
     last = tuple(range(-len(axes), 0))
     moved = {np}.moveaxis(x, axes, last)
-    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], -1))
+    count = 1
+    for axis in axes:
+        count *= x.shape[axis]
+    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], count))
     if share:
         ties = flat == {np}.max(flat, axis=-1, keepdims=True)
         chosen = ties / {np}.sum(ties, axis=-1, keepdims=True)

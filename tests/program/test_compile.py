@@ -516,6 +516,22 @@ def test_an_empty_seed_keeps_its_shape(style):
     assert f(x=nothing)["x"].shape == (0, 3, 1)
 
 
+def test_matrices_without_columns_have_products():
+    graph = gc.parse("input A[2,3,0] B[0,2]\nC = A @ B")
+    found = graph.values({"A": np.zeros((2, 3, 0)), "B": np.zeros((0, 2))})["C"]
+    assert same(found, np.zeros((2, 3, 2)))
+
+
+@every_style
+@pytest.mark.parametrize(("size", "inner"), [(3, "x[:,2:2]"), (0, "x")])
+def test_no_maxima_have_a_gradient(size, inner, style):
+    graph = gc.parse(f"input x[2,{size}]\ny = max({inner}, axis=0)\nL = sum(y*y)")
+    x = np.ones((2, size))
+    right = np.zeros((2, size))
+    assert same(graph.reverse("L", {"x": x})["x"], right)
+    assert same(graph.compile("L", "x", style=style)(x=x), (np.float64(0), {"x": right}))
+
+
 # The contract of calls.
 
 FIT = "input x\nparam w = 2\nparam b = 1/2\nr = w*x + b\nL = r**2\noutput L"
