@@ -14,7 +14,7 @@ from .derive import differentiate, evaluation, request
 from .derive import modes as derive
 from .errors import GraphcError, one_of, visible
 from .files import file_at
-from .layers import numpy_functions
+from .layers import compositions, numpy_functions
 from .names import spelling
 from .read.declaring import Declaring
 from .read.interchange import read_edges, read_networkx, read_sympy, to_networkx
@@ -37,6 +37,7 @@ LATE.update(
         "numpy method": numpy_functions.method,
         "function on numbers": arithmetic.on_numbers,
         "layer on numbers": evaluation.on_numbers,
+        "operation": compositions.operation,
     }
 )
 At = Mapping[str, Any] | None

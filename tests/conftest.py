@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import graphc as gc
-from graphc.table.functions import FUNCTIONS
+from graphc.table.functions import COMPOSED, FUNCTIONS
+from graphc.table.tensors import OPERATIONS
 
 settings.register_profile(
     "graphc",
@@ -58,7 +59,19 @@ def ladder():
 @pytest.fixture
 def own_functions():
     """Functions declared by the test are gone after it."""
-    before = dict(FUNCTIONS)
+    yield from put_back(FUNCTIONS)
+
+
+@pytest.fixture
+def own_operations():
+    """Tensor operations declared by the test are gone after it."""
+    yield from put_back(OPERATIONS, COMPOSED)
+
+
+def put_back(*tables):
+    """After the test, the tables hold what they held before it."""
+    before = [dict(table) for table in tables]
     yield
-    FUNCTIONS.clear()
-    FUNCTIONS.update(before)
+    for table, records in zip(tables, before, strict=True):
+        table.clear()
+        table.update(records)

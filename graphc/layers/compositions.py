@@ -22,6 +22,7 @@ from ..structure.structure import Structure
 from ..table.functions import COMPOSED, log, maximum, minimum
 from ..table.late import LATE
 from ..table.places import Index, Places, Slice, Window, chosen
+from ..table.tensors import OPERATIONS, Operation
 from ..table.value import Value, is_traced
 from ..write.formula import expression_text
 
@@ -46,40 +47,76 @@ def layer(
     `parts` the first argument is a list of values. `second` says what a whole number after an array
     is: an axis, or unclear.
     """
-    end = None if values is None else first + values
 
     def declare(function: Layer) -> Layer:
         name = function.__name__.rstrip("_")
-        signature = inspect.signature(function)
-
-        @functools.wraps(function)
-        def call(*args: Any, **settings: Any) -> Any:
-            if second and len(args) > 1:
-                args, settings = _axis_by_position(name, second, args, settings)
-            try:
-                bound = signature.bind(*args, **settings)
-            except TypeError as error:
-                raise GraphcError(f"{name}: {error}") from None
-            before, operands = bound.args[:first], bound.args[first:end]
-            after = bound.args[first + len(operands) :]
-            if parts:
-                operands = _listed(name, operands[0])
-
-            def result(*given: Any) -> Value:
-                named = ([*given],) if parts else given
-                return _remembered(function, name, (*before, *named, *after), bound.kwargs)
-
-            found = is_traced(tuple(_flat(operands)))
-            if found is not None:
-                return result(*(_as_value(found.graph, operand) for operand in operands))
-            return LATE["layer on numbers"](result, operands, f"{name}(...)")
-
-        COMPOSED[name] = call
         if second:
             AXIS_BY_POSITION.add(name)
-        return call
+        COMPOSED[name] = _on_values(function, name, values, first, parts, second)
+        return COMPOSED[name]
 
     return declare
+
+
+def _on_values(
+    function: Layer,
+    name: str,
+    values: int | None,
+    first: int = 0,
+    parts: bool = False,
+    second: str = "",
+) -> Layer:
+    """The function with its arguments arranged, on values or on plain numbers."""
+    end = None if values is None else first + values
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **settings: Any) -> Any:
+        if second and len(args) > 1:
+            args, settings = _axis_by_position(name, second, args, settings)
+        try:
+            bound = signature.bind(*args, **settings)
+        except TypeError as error:
+            raise GraphcError(f"{name}: {error}") from None
+        before, operands = bound.args[:first], bound.args[first:end]
+        after = bound.args[first + len(operands) :]
+        if parts:
+            operands = _listed(name, operands[0])
+
+        def result(*given: Any) -> Value:
+            named = ([*given],) if parts else given
+            return _remembered(function, name, (*before, *named, *after), bound.kwargs)
+
+        found = is_traced(tuple(_flat(operands)))
+        if found is not None:
+            return result(*(_as_value(found.graph, operand) for operand in operands))
+        return LATE["layer on numbers"](result, operands, f"{name}(...)")
+
+    return call
+
+
+def operation(record: Operation, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """A tensor operation on values or numbers, called as its record says."""
+    return called(record)(*operands, **keywords)
+
+
+@functools.cache
+def called(record: Operation) -> Layer:
+    """A tensor operation as a function of values."""
+    settings_of = record.call
+    if settings_of is None:
+        raise GraphcError(f"the operation {record.name} cannot be called: its record has no call")
+
+    def function(*operands: Value, **keywords: Any) -> Value:
+        settings = dict(settings_of(*operands, **keywords))
+        return operands[0].graph.tensor(record.name, operands, settings)
+
+    signature = inspect.signature(settings_of)
+    function.__name__ = function.__qualname__ = record.name
+    function.__doc__ = record.doc
+    function.__dict__["__signature__"] = signature
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    return _on_values(function, record.name, kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD))
 
 
 def _axis_by_position(
@@ -295,40 +332,10 @@ def diag(x: Value) -> Value:
     return contract("aa->a", x)
 
 
-@layer()
-def inv(x: Value) -> Value:
-    """The inverse of a square matrix."""
-    return x.graph.tensor("inv", (x,), {})
-
-
-@layer()
-def det(x: Value) -> Value:
-    """The determinant of a square matrix."""
-    return x.graph.tensor("det", (x,), {})
-
-
-@layer()
-def adjugate(x: Value) -> Value:
-    """The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse."""
-    return x.graph.tensor("adjugate", (x,), {})
-
-
-@layer(2)
-def adjugate_change(x: Value, v: Value) -> Value:
-    """The change of adjugate(x) along v, a change of x."""
-    return x.graph.tensor("adjugate_change", (x, v), {})
-
-
-@layer()
-def logdet(x: Value) -> Value:
-    """The logarithm of a positive determinant."""
-    return x.graph.tensor("logdet", (x,), {})
-
-
-@layer(2)
-def solve(a: Value, b: Value) -> Value:
-    """The x with a @ x = b."""
-    return a.graph.tensor("solve", (a, b), {})
+inv, det, logdet, adjugate, adjugate_change, solve = (
+    called(OPERATIONS[name])
+    for name in ("inv", "det", "logdet", "adjugate", "adjugate_change", "solve")
+)
 
 
 # Reductions.

@@ -753,7 +753,7 @@ gelu: Function = define(
 )
 
 
-# Functions composed of others, by name: layers/ fills it. They have no rule, hence no record.
+# What else can be called by name: compositions, which layers/ adds, and tensor operations.
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 

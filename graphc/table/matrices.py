@@ -209,6 +209,8 @@ define(
     pull=_inverse_pull,
     push=_inverse_push,
     value=inverse,
+    call=lambda x: {},
+    doc="The inverse of a square matrix.",
     **_texts("inv", "inverse", library=True),
 )
 define(
@@ -216,6 +218,8 @@ define(
     shape=_scalar_of_square("det"),
     **_matrix_scalar(_determinant_slope),
     value=determinant,
+    call=lambda x: {},
+    doc="The determinant of a square matrix.",
     pairs=reduced_pairs,
     **_texts("det", "determinant", library=True),
 )
@@ -224,6 +228,8 @@ define(
     shape=_scalar_of_square("logdet"),
     **_matrix_scalar(_logdet_slope),
     value=log_determinant,
+    call=lambda x: {},
+    doc="The logarithm of a positive determinant.",
     pairs=reduced_pairs,
     **_texts("logdet", "logdet", library=False),
 )
@@ -233,6 +239,8 @@ define(
     pull=_adjugate_pull,
     push=lambda here, k, tangent: _change(here, tangent),
     value=adjugate,
+    call=lambda x: {},
+    doc="The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse.",
     **_texts("adjugate", "adjugate", library=False),
 )
 define(
@@ -241,6 +249,8 @@ define(
     pull=_change_pull,
     push=_change_push,
     value=adjugate_change,
+    call=lambda x, v: {},
+    doc="The change of adjugate(x) along v, a change of x.",
     **_texts("adjugate_change", "adjugateChange", library=False),
 )
 define(
@@ -249,5 +259,7 @@ define(
     pull=_solve_pull,
     push=_solve_push,
     value=solution,
+    call=lambda a, b: {},
+    doc="The x with a @ x = b.",
     **_texts("solve", "solve", library=True),
 )

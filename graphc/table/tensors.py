@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..shapes import LETTERS, Shape, Size
+from .functions import COMPOSED
 from .late import LATE
 from .matrix_form import Piece
 from .writing import ArrayWriter, Variable, called, keywords_text
@@ -132,7 +133,7 @@ class Operation:
     work: Callable[[Site], Shape] = lambda site: site.shape  # product: scalar operations, about
     # Its text.
     word: str = ""  # that calls it, where this is not its name
-    call: Callable[..., Settings] | None = None  # (*operands, **keywords) -> settings
+    call: Callable[..., Settings] | None = None  # (*operands, **keywords) -> settings, checked
     text: Callable[[ArrayWriter, Site, Sequence[Piece]], Piece] | None = None
     into: Callable[[Site], Into | None] = lambda site: None  # the call that has out=
     script: Script | None = None  # lines of JavaScript, and the text of the result
@@ -140,6 +141,9 @@ class Operation:
     native: tuple[str, ...] = ()  # libraries with a better way than the formula
     origin: str = "graphc"  # or "user"
     doc: str = ""
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """A new value in the operands' graph; on plain numbers, the number."""
@@ -190,8 +194,10 @@ OPERATIONS = Table()
 
 
 def define(name: str, **fields: Any) -> Operation:
-    """A new record in the table."""
+    """A new record in the table; one that says how it is called can be called by its name."""
     record = OPERATIONS[name] = Operation(name=name, **fields)
+    if record.call is not None:
+        COMPOSED[name] = record
     return record
 
 

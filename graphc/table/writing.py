@@ -36,8 +36,11 @@ class ArrayWriter(Protocol):
 
 
 def keywords_text(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the keywords of a call."""
-    return [f"{key}={value!r}" for key, value in settings.items()]
+    """Settings as the keywords of a call; axes are an axis, or several."""
+    return [
+        f"axis={value[0] if len(value) == 1 else value}" if key == "axes" else f"{key}={value!r}"
+        for key, value in settings.items()
+    ]
 
 
 def axis_text(axes: Sequence[int], shape: Shape) -> list[str]:

@@ -27,6 +27,7 @@ from ..table.matrix_form import (
     winner_text,
 )
 from ..table.tensors import OPERATIONS
+from ..table.writing import keywords_text
 from . import text_form
 
 LONGEST = 100_000  # a collapsed graph can be too long to write down
@@ -414,7 +415,8 @@ def operation_source(graph: Structure, row: int, operands: list[Piece]) -> Piece
         return text_form.reshaped(operands[0][0], settings)
     if "axes" in settings:
         return text_form.reduction(op, operands[0][0], inner, settings)
-    return f"{op}({', '.join(piece[0] for piece in operands)})", ATOM
+    texts = [*(piece[0] for piece in operands), *keywords_text(settings)]
+    return f"{op}({', '.join(texts)})", ATOM
 
 
 def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
@@ -433,6 +435,8 @@ def operation_text(graph: Structure, row: int, operands: list[Piece]) -> Piece:
     if op == "reshape":
         texts.append(shape_text(settings["shape"]))
     texts += axis_text(op, settings, len(inner))
+    told = ("axes", "shape", "kink")
+    texts += keywords_text({key: value for key, value in settings.items() if key not in told})
     return f"{OPERATIONS[op].word or op}({', '.join(texts)})", ATOM
 
 

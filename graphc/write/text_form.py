@@ -31,6 +31,7 @@ from ..table.matrix_form import (
 )
 from ..table.places import Index, Places
 from ..table.tensors import OPERATIONS
+from ..table.writing import keywords_text
 
 # forms of a contraction that are read as this very contraction, or round in the same way
 READ_BACK = {
@@ -88,9 +89,8 @@ def _shifted(index: Index) -> Places:
 
 def reduction(op: str, text: str, shape: Shape, settings: Settings) -> Piece:
     """An operation over axes, named as it is called."""
-    texts = [text, *axis_text(op, settings, len(shape))]
-    if settings.get("kink") is not None:
-        texts.append(f"kink={settings['kink']!r}")
+    others = {key: value for key, value in settings.items() if key != "axes" and value is not None}
+    texts = [text, *axis_text(op, settings, len(shape)), *keywords_text(others)]
     return f"{OPERATIONS[op].word or op}({', '.join(texts)})", ATOM
 
 
