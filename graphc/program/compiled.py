@@ -33,7 +33,7 @@ class Compiled:
         self._options = chosen
         self._dtype = dtype  # None: that of the arguments
         self.plan = plan
-        self.want = one.asked.want
+        self.want = one.asked.want.name
         graph = one.graph
         self.arguments = tuple(graph.names[row] for row in one.arguments)
         self._given = {

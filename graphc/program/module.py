@@ -21,10 +21,10 @@ from .definitions import definitions
 from .library import Library
 from .naming import Naming
 from .program import Program
+from .question import Derived, Matrix, Question, Results, flat, leaves, mapped
 from .scheduling import Schedule, schedule
 from .selfcheck import self_check
 from .sparse import Sparse
-from .wants import Derived, Matrix, Question, Results, flat, leaves, mapped
 
 if TYPE_CHECKING:
     from .options import Options
@@ -189,25 +189,6 @@ def _without_idle_sizes(lines: list[str]) -> list[str]:
     return [line for number, line in enumerate(lines) if number not in idle]
 
 
-RETURNS = {  # with A for the array type
-    "value": "A",
-    "values": "dict[str, A]",
-    "grad": "dict[str, A]",
-    "value_and_grad": "tuple[A, dict[str, A]]",
-    "jacobian": "A",
-    "hessian": "A",
-    "jvp": "tuple[A, A]",
-    "vjp": "tuple[A, dict[str, A]]",
-    "hvp": "dict[str, A]",
-}
-LISTED = {"value": "dict[str, A]", "jvp": "tuple[dict[str, A], dict[str, A]]"} | {
-    "grad": "dict[str, dict[str, A]]",
-    "hvp": "dict[str, dict[str, A]]",
-    "value_and_grad": "tuple[dict[str, A], dict[str, dict[str, A]]]",
-    "vjp": "tuple[dict[str, A], dict[str, A]]",
-}
-
-
 def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     """The line (or lines) with the arguments and the types."""
     graph, parts = one.graph, []
@@ -227,8 +208,8 @@ def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
         else:
             parts.append(f"{name}: ArrayLike")
     parts.reverse()
-    want = one.asked.want
-    kind = LISTED.get(want, RETURNS[want]) if one.asked.of_listed else RETURNS[want]
+    asked = one.asked.want
+    want, kind = asked.name, (one.asked.of_listed and asked.by_name) or asked.returns
     end = f") -> {kind.replace('A', f'{text.namespace}.ndarray')}:"
     line = f"def {want}({', '.join(parts)}{end}"
     if len(line) <= LONGEST_LINE:
@@ -283,24 +264,13 @@ def summary(one: Task) -> str:
     asked = one.asked
     of = asked.of[0] if len(asked.of) == 1 else "of"
     wrt = ", ".join(asked.wrt[:6]) + ", ..." * (len(asked.wrt) > 6)
-    words = {
-        "value": f"The value of {', '.join(asked.of[:6])}.",
-        "values": "The value of every node.",
-        "grad": f"The gradient d {of} / d ({wrt}) by name.",
-        "value_and_grad": f"({of}, its gradient by name): d {of} / d ({wrt}).",
-        "jacobian": f"The derivatives of {', '.join(asked.of[:6])} by {wrt}.",
-        "hessian": f"The second derivatives of {of} by {wrt}.",
-        "jvp": f"({of}, its change along the tangents): tangents of {wrt} default to 0.",
-        "vjp": f"({of}, adjoints by name): what the given adjoint brings to {wrt}.",
-        "hvp": f"The Hessian of {of} times the tangents of {wrt}, by name.",
-    }
-    return words[asked.want]
+    return asked.want.summary.format(of=of, all_of=", ".join(asked.of[:6]), wrt=wrt)
 
 
 def docstring(first: Task) -> str:
     """The module's docstring: what it computes, shapes, and the graph's text."""
     asked = first.asked
-    lines = [f'"""{asked.want} of the graph {_safe(asked.graph.name)}.', ""]
+    lines = [f'"""{asked.want.name} of the graph {_safe(asked.graph.name)}.', ""]
     shaped = [
         f"    {first.graph.names[row]}: {shape_text(first.graph.shape(row))}"
         for row in first.arguments

@@ -8,24 +8,10 @@ from ..errors import GraphcError
 from .module import Task, task
 from .options import Options
 from .program import lower
+from .question import Question, flat
 from .sparse import Sparse, colours
-from .wants import TWO_WAYS, Question, derived, flat, sweeps
+from .wants import WANTS, derived, sweeps
 
-COMPANIONS = {  # what a module's check of itself needs besides the function
-    "grad": "value",
-    "jacobian": "value",
-    "jvp": "value",
-    "vjp": "value",
-    "hessian": "grad",
-    "hvp": "grad",
-}
-ONLY = {  # wants that are derived in one way
-    "value": "none",
-    "values": "none",
-    "jvp": "forward",
-    "hvp": "forward over reverse",
-    "hessian": "forward over reverse",
-}
 MANY_ROWS = 2_000  # of a graph that is derived in one mode only
 FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations counted
 
@@ -65,9 +51,9 @@ def planned(asked: Question, chosen: Options) -> tuple[Task, Plan]:
 def companions(asked: Question, chosen: Options) -> list[Task]:
     """The function that a module's check of itself needs, if it is another one."""
     compared = chosen.style in chosen.backend.compared and not chosen.sparse
-    if asked.want not in COMPANIONS or not compared:
+    if not asked.want.companion or not compared:
         return []
-    other = replace(asked, want=COMPANIONS[asked.want])
+    other = replace(asked, want=WANTS[asked.want.companion])
     return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
 
 
@@ -98,9 +84,9 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
     if chosen.sparse:
         one = _task(asked, "forward", chosen)
         return one, _plan(one, "forward along entries", "only entries that exist are derived")
-    if asked.want not in TWO_WAYS or asked.weights is not None:
+    if not asked.want.two_ways or asked.weights is not None:
         one = _task(asked, "reverse", chosen)
-        return one, _plan(one, ONLY.get(asked.want, "reverse"), "the only way for this want")
+        return one, _plan(one, asked.want.mode, "the only way for this want")
     if chosen.mode != "auto":
         one = _task(asked, chosen.mode, chosen)
         return one, _plan(one, chosen.mode, "as asked")

@@ -13,9 +13,9 @@ from .array_text import ArrayText
 from .module import Task
 from .naming import Naming
 from .program import Program
+from .question import Matrix, Results
 from .sparse import Sparse
 from .statements import statements
-from .wants import Matrix, Results
 
 MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
 LONGEST_NOTE = 160
@@ -238,16 +238,11 @@ def reaching(program: Program) -> list[frozenset[int]]:
 def headings(one: Task) -> dict[int, str]:
     """Lines that say where values end and derivatives begin."""
     of = one.asked.of[0] if len(one.asked.of) == 1 else "of"
-    words = {
-        "jvp": "# Forward: v_dot is the change of v along the tangents.",
-        "hvp": f"# Backward, then along the tangents: v_bar is d {of} / d v, v_dot its change.",
-        "hessian": f"# Backward, then forward: v_bar is d {of} / d v, v_dot a change of v.",
-    }
-    if one.asked.want in ("value", "values"):
+    if not one.asked.want.order:
         return {}
     bars = any(name.endswith("_bar") for names in one.program.names.values() for name in names)
     usual = f"# Backward: v_bar is d {of} / d v." if bars else "# Forward: v_dot is d v / d wrt."
-    return {0: "# Values.", one.derived.declared: words.get(one.asked.want, usual)}
+    return {0: "# Values.", one.derived.declared: one.asked.want.heading.format(of=of) or usual}
 
 
 def notes(graph: Structure) -> dict[str, str]:

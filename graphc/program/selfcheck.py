@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .array_text import ArrayText
 from .naming import Naming
 from .points import point_texts
-from .wants import Matrix
+from .question import Matrix
 
 if TYPE_CHECKING:
     from .module import Task
@@ -28,7 +29,7 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     at, along = found
     names = {row: naming.of(graph.names[row]) for row in [*plain, *others]}
     lines = ["def check():"]
-    want = first.asked.want
+    want = first.asked.want.name
     arguments = [row for row in plain if graph.names[row] in first.asked.wrt]
     if not _is_comparable(first, companion, arguments):
         lines.append('    """Prints the result at one point."""')
@@ -50,8 +51,8 @@ def _is_comparable(first: Task, companion: Task, arguments: list[int]) -> bool:
     """Whether differences of the value can tell: every `wrt` is an argument, nothing is stopped."""
     graph = first.asked.graph
     return (
-        (first.asked.want == "value_and_grad" or companion is not first)
-        and first.asked.want not in ("value", "values")
+        first.asked.want.compare is not None
+        and (companion is not first or not first.asked.want.companion)
         and len(arguments) == len(first.asked.wrt)
         and "stop" not in graph.ops
         and not graph.partials
@@ -66,58 +67,125 @@ def _point(name: str, values: dict[str, str]) -> list[str]:
     return [f"    {name} = {{", *inner, "    }"]
 
 
-def _comparison(first: Task, companion: Task, names: dict[int, str], text: ArrayText) -> list[str]:
-    """Code that computes `derived` and `measured`, and compares them."""
-    np, want, asked = text.namespace, first.asked.want, first.asked
-    pairs = [(name, names[first.graph.row(name)]) for name in asked.wrt]
-    called = companion.asked.want + "(**{})" + "[0]" * (companion.asked.want == "value_and_grad")
-    ahead, behind, here = (called.format(point) for point in ("ahead", "behind", "at"))
-    dots = ", ".join(f'{names[r]}=along["{names[s]}"]' for r, s in _dots(first))
-    listed = asked.of_listed
+@dataclass(frozen=True)
+class Comparison:
+    """What the lines that compare need: the task, the names of its arguments, texts of calls."""
 
-    def along(slopes: str) -> str:
+    first: Task
+    names: dict[int, str]
+    np: str
+    ahead: str  # the companion's call at a point a step ahead
+    behind: str
+    here: str
+
+    @property
+    def want(self) -> str:
+        return self.first.asked.want.name
+
+    @property
+    def listed(self) -> bool:
+        return self.first.asked.of_listed
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """(name in wrt, argument) of each derivative."""
+        return [(name, self.names[self.first.graph.row(name)]) for name in self.first.asked.wrt]
+
+    def along(self, slopes: str) -> str:
+        """Slopes by name, times the direction."""
+        pairs, np = self.pairs(), self.np
         if all(name == argument for name, argument in pairs):
             return f"sum({np}.sum({slopes}[name] * along[name]) for name in along)"
         return " + ".join(f'{np}.sum({slopes}["{a}"] * along["{b}"])' for a, b in pairs)
 
-    lines = [
+    def dots(self) -> str:
+        """The tangents as arguments: the direction."""
+        graph, asked = self.first.graph, self.first.asked
+        pairs = zip(self.first.derived.tangents, asked.wrt, strict=False)
+        return ", ".join(
+            f'{self.names[dot]}=along["{self.names[graph.row(name)]}"]' for dot, name in pairs
+        )
+
+    def measured(self, levels: int) -> list[str]:
+        """Differences of results in dicts of so many levels, all of them."""
+        if not levels:
+            return [f"measured = ({self.ahead} - {self.behind}) / {TWICE}"]
+        differences = _joined("ahead{} - behind{}", "ahead", levels, self.np)
+        return [
+            f"ahead, behind = {self.ahead}, {self.behind}",
+            f"measured = {differences} / {TWICE}",
+        ]
+
+
+def _comparison(first: Task, companion: Task, names: dict[int, str], text: ArrayText) -> list[str]:
+    """Code that computes `derived` and `measured`, and compares them."""
+    np, asked = text.namespace, first.asked.want
+    value = "[0]" * (companion is first)  # it gives the value beside the slopes
+    ahead, behind, here = (
+        f"{companion.asked.want.name}(**{point}){value}" for point in ("ahead", "behind", "at")
+    )
+    assert asked.compare is not None
+    return [
         f"ahead = {{name: at[name] + {STEP} * along.get(name, 0) for name in at}}",
         f"behind = {{name: at[name] - {STEP} * along.get(name, 0) for name in at}}",
-    ]
-    if want in ("grad", "value_and_grad"):
-        part = "[1]" if want == "value_and_grad" else ""
-        lines.append(f"slopes = {want}(**at){part}")
-        inner = along("slopes[of]" if listed else "slopes")
-        every = f"{np}.concatenate([{np}.ravel({inner}) for of in slopes])"
-        lines.append(f"derived = {every if listed else inner}")
-        lines += _measured(ahead, behind, listed, np)
-    elif want == "vjp":
-        lines.append(f"here = {here}")
-        members = {
-            names[row]: f"[{of!r}]" if listed else ""
-            for row, of in zip(first.derived.seeds, asked.of, strict=True)
-        }
-        seeds = ", ".join(f"{bar}={np}.ones_like(here{m})" for bar, m in members.items())
-        terms = " + ".join(f"{np}.sum({ahead}{m} - {behind}{m})" for m in members.values())
-        lines += [
-            f"slopes = vjp(**at, {seeds})[1]",
-            f"derived = {along('slopes')}",
-            f"measured = ({terms}) / {TWICE}",
-        ]
-    elif want in ("jvp", "hvp"):
-        changes = f"jvp(**at, {dots})[1]" if want == "jvp" else f"hvp(**at, {dots})"
-        levels = listed + (want == "hvp")
-        derived = _joined("changes{}", "changes", levels, np)
-        lines += [f"changes = {changes}", f"derived = {derived}"]
-        lines += _measured(ahead, behind, levels, np)
-    else:
-        lines += _matrix_comparison(first, pairs, ahead, behind, np)
-    return [
-        *lines,
+        *asked.compare(Comparison(first, names, np, ahead, behind, here)),
         f"error = {np}.max({np}.abs(derived - measured)) / (1 + {np}.max({np}.abs(measured)))",
-        f'print(f"{want}: derived and measured slopes differ by {{error:.1e}}")',
+        f'print(f"{asked.name}: derived and measured slopes differ by {{error:.1e}}")',
         "if not error < 1e-5:",
-        f'    raise SystemExit("{want}: derivatives and differences disagree")',
+        f'    raise SystemExit("{asked.name}: derivatives and differences disagree")',
+    ]
+
+
+# How each want is compared.
+
+
+def gradient(here: Comparison, part: str = "") -> list[str]:
+    """Slopes by name."""
+    inner = here.along("slopes[of]" if here.listed else "slopes")
+    every = f"{here.np}.concatenate([{here.np}.ravel({inner}) for of in slopes])"
+    return [
+        f"slopes = {here.want}(**at){part}",
+        f"derived = {every if here.listed else inner}",
+        *here.measured(here.listed),
+    ]
+
+
+def second_part(here: Comparison) -> list[str]:
+    """Slopes by name, beside the value."""
+    return gradient(here, "[1]")
+
+
+def pulled(here: Comparison) -> list[str]:
+    """What an adjoint of ones brings."""
+    first, np = here.first, here.np
+    members = {
+        here.names[row]: f"[{of!r}]" if here.listed else ""
+        for row, of in zip(first.derived.seeds, first.asked.of, strict=True)
+    }
+    seeds = ", ".join(f"{bar}={np}.ones_like(here{m})" for bar, m in members.items())
+    terms = " + ".join(f"{np}.sum({here.ahead}{m} - {here.behind}{m})" for m in members.values())
+    return [
+        f"here = {here.here}",
+        f"slopes = {here.want}(**at, {seeds})[1]",
+        f"derived = {here.along('slopes')}",
+        f"measured = ({terms}) / {TWICE}",
+    ]
+
+
+def change(here: Comparison) -> list[str]:
+    """The change of the value, beside it."""
+    return _changes(here, "[1]", here.listed)
+
+
+def change_of_slopes(here: Comparison) -> list[str]:
+    """The changes of slopes by name."""
+    return _changes(here, "", here.listed + 1)
+
+
+def _changes(here: Comparison, part: str, levels: int) -> list[str]:
+    return [
+        f"changes = {here.want}(**at, {here.dots()}){part}",
+        f"derived = {_joined('changes{}', 'changes', levels, here.np)}",
+        *here.measured(levels),
     ]
 
 
@@ -132,38 +200,18 @@ def _joined(part: str, results: str, levels: int, np: str) -> str:
     return f"{np}.concatenate([{np}.ravel({each}) {' '.join(over)}])" if levels else each
 
 
-def _measured(ahead: str, behind: str, levels: int, np: str) -> list[str]:
-    """Differences of results, all of them."""
-    if not levels:
-        return [f"measured = ({ahead} - {behind}) / {TWICE}"]
-    differences = _joined("ahead{} - behind{}", "ahead", levels, np)
-    return [f"ahead, behind = {ahead}, {behind}", f"measured = {differences} / {TWICE}"]
-
-
-def _dots(first: Task) -> list[tuple[int, int]]:
-    """(tangent argument, the leaf it belongs to)."""
-    graph = first.graph
-    return [
-        (dot, graph.row(name))
-        for dot, name in zip(first.derived.tangents, first.asked.wrt, strict=False)
-    ]
-
-
-def _matrix_comparison(
-    first: Task, pairs: list[tuple[str, str]], ahead: str, behind: str, np: str
-) -> list[str]:
+def matrix(here: Comparison) -> list[str]:
     """Jacobians and Hessians, times the direction."""
-    asked = first.asked
+    first, np, pairs = here.first, here.np, here.pairs()
+    second = first.asked.want.order == 2
     if not isinstance(first.results, Matrix):
         argument = pairs[0][1]
-        difference = f"({ahead} - {behind})"
-        if asked.want == "hessian":
-            difference = f'({ahead}["{pairs[0][0]}"] - {behind}["{pairs[0][0]}"])'
-        shape = first.graph.shape(first.graph.row(asked.wrt[0]))
-        product = f"{np}.tensordot({asked.want}(**at), along[{argument!r}], axes={len(shape)})"
+        member = f'["{pairs[0][0]}"]' if second else ""
+        shape = first.graph.shape(first.graph.row(first.asked.wrt[0]))
+        product = f"{np}.tensordot({here.want}(**at), along[{argument!r}], axes={len(shape)})"
         return [
-            f"derived = {product if shape else f'{asked.want}(**at) * along[{argument!r}]'}",
-            f"measured = {difference} / {TWICE}",
+            f"derived = {product if shape else f'{here.want}(**at) * along[{argument!r}]'}",
+            f"measured = ({here.ahead}{member} - {here.behind}{member}) / {TWICE}",
         ]
     along = ", ".join(
         f"{np}.ravel(along[{argument!r}])"
@@ -171,7 +219,8 @@ def _matrix_comparison(
         else f"{np}.array([along[{argument!r}]])"
         for name, argument in pairs
     )
-    measured = _measured(ahead, behind, asked.want == "hessian" or asked.of_listed, np)
-    if asked.want == "jacobian" and not asked.of_listed:
-        measured = [f"measured = {np}.ravel({ahead} - {behind}) / {TWICE}"]
-    return [f"derived = {asked.want}(**at) @ {np}.concatenate([{along}])", *measured]
+    if second or here.listed:
+        measured = here.measured(1)
+    else:
+        measured = [f"measured = {np}.ravel({here.ahead} - {here.behind}) / {TWICE}"]
+    return [f"derived = {here.want}(**at) @ {np}.concatenate([{along}])", *measured]

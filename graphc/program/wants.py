@@ -7,8 +7,7 @@ second derivative does one after the other. What comes out is a tree of rows: th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..algebra.rules import Rows
@@ -17,56 +16,19 @@ from ..derive.modes import default_wrt, the_output
 from ..errors import GraphcError, listing, one_of
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.reach import ancestors, origins
-from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from .sparse import Sparse, sparse_matrix
+from . import selfcheck
+from .question import Derived, Matrix, Question, Results, Want
+from .sparse import sparse_matrix
 
 MODES = ("auto", "reverse", "forward")
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """One 2-D matrix: entries are rows of scalars, or of tensors to be flattened."""
-
-    entries: tuple[tuple[int, ...], ...]
-    heights: tuple[Shape, ...]  # the shape that each block row stands for
-    widths: tuple[Shape, ...]
-
-
-Results = Any  # a row, a Matrix, a Sparse, or a tuple or dict of results
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A copy of the graph with the rows of the answer, and how they are handed over."""
-
-    graph: Structure
-    results: Results
-    declared: int  # rows from this one on belong to the derivative
-    tangents: tuple[int, ...] = ()  # arguments x_dot, 0 where they are left out
-    seeds: tuple[int, ...] = ()  # arguments L_bar
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked of a graph."""
-
-    graph: Structure
-    want: str
-    of: tuple[str, ...]
-    wrt: tuple[str, ...]
-    of_listed: bool = False  # several were asked for: results by name
-    wrt_listed: bool = True
-    weights: Mapping[str, Any] | None = None  # seeds: the gradient of a weighted sum
-
-    def rows(self, graph: Structure) -> tuple[list[int], list[int]]:
-        return [graph.row(name) for name in self.of], [graph.row(name) for name in self.wrt]
 
 
 def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
     """The names checked, defaults filled in."""
     one_of(want, WANTS, "want")
+    record = WANTS[want]
     if any(op in ("edges", "symbol") for op in graph.ops):
         raise GraphcError(
             "this graph was made from local derivatives alone, so there is no value to compute; "
@@ -76,14 +38,16 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
     if weights is not None:
         if not weights:
             raise GraphcError("the dict of seeds is empty; give {node: seed}")
-        if want in UNWEIGHTED:
-            raise GraphcError(f"want={want!r} {UNWEIGHTED[want]}; give of= as names, without seeds")
+        if record.takes_seeds:
+            raise GraphcError(
+                f"want={want!r} {record.takes_seeds}; give of= as names, without seeds"
+            )
         of = list(weights)
-    if of is None and want in ("value", "values"):
+    if of is None and not record.order:
         outputs = graph.outputs()
         of = [graph.names[row] for row in outputs] if len(outputs) != 1 else None
     targets = [graph.names[the_output(graph, None)]] if of is None else as_names(graph, of)
-    if want in ("value", "values") and wrt is None:
+    if not record.order and wrt is None:
         sources: list[str] = []
     else:
         sources = as_names(graph, default_wrt(graph) if wrt is None else wrt)
@@ -92,9 +56,9 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
             raise GraphcError(f"{word} names a node twice ({listing(names)}); name each once")
     listed = weights is None and isinstance(of, (list, tuple))
     asked = Question(
-        graph, want, tuple(targets), tuple(sources), listed, not isinstance(wrt, str), weights
+        graph, record, tuple(targets), tuple(sources), listed, not isinstance(wrt, str), weights
     )
-    if want in ("grad", "value_and_grad", "hessian", "hvp") and weights is None:
+    if record.one_element and weights is None:
         for name in targets:
             shape = graph.shape(graph.row(name))
             if any(size != 1 for size in shape):
@@ -103,9 +67,9 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
                     f"{shape_text(shape)}; ask for want='jacobian' or 'vjp', or give seeds "
                     "of={name: array}"
                 )
-    if want in ("hessian", "hvp"):
+    if record.order == 2:
         _check_independent(graph, sources)
-    if want == "hessian" and weights is None and len(targets) > 1:
+    if record.one_node and weights is None and len(targets) > 1:
         raise GraphcError(
             f"want='hessian' is one matrix, that of one node, and of= names {len(targets)} "
             f"({listing(targets)}); ask for each, or give seeds of={{name: number}} for their "
@@ -129,9 +93,12 @@ def derived(asked: Question, mode: str, sparse: bool = False) -> Derived:
     """The rows of the answer, appended to a copy of the graph."""
     graph = asked.graph.duplicate()
     graph.share()
-    if sparse:
-        return _sparse(asked, graph)
-    return WANTS[asked.want](asked, graph, mode)
+    if not sparse:
+        return asked.want.derive(asked, graph, mode)
+    if asked.want.sparse is None:
+        able = " and ".join(repr(name) for name, want in WANTS.items() if want.sparse)
+        raise GraphcError(f"sparse=True is for want={able}, not {asked.want.name!r}")
+    return asked.want.sparse(asked, graph)
 
 
 def sweeps(asked: Question) -> tuple[float, float]:
@@ -368,71 +335,122 @@ def _vjp(asked: Question, graph: Structure, mode: str) -> Derived:
     return Derived(graph, pair, declared, seeds=tuple(bars))
 
 
-def _sparse(asked: Question, graph: Structure) -> Derived:
-    """A Jacobian or Hessian of which only the entries that exist are derived."""
-    if asked.want not in ("jacobian", "hessian"):
-        raise GraphcError(f"sparse=True is for want='jacobian' and 'hessian', not {asked.want!r}")
+def _sparse_jacobian(asked: Question, graph: Structure) -> Derived:
+    """A Jacobian of which only the entries that exist are derived."""
     ends, sources = asked.rows(graph)
     declared = len(graph.ops)
-    if asked.want == "hessian":
-        ends = adjoints(graph, _weighted(asked, graph), sources)
-    elif asked.weights is not None:
+    if asked.weights is not None:
         ends = [_weighted_sum(graph, _weighted(asked, graph).items())]
     return Derived(graph, sparse_matrix(graph, ends, sources), declared)
 
 
-WANTS: dict[str, Callable[[Question, Structure, str], Derived]] = {
-    "value": _value,
-    "grad": _grad,
-    "value_and_grad": _value_and_grad,
-    "jacobian": _jacobian,
-    "hessian": _hessian,
-    "jvp": _jvp,
-    "vjp": _vjp,
-    "hvp": _hvp,
-    "values": _values,
+def _sparse_hessian(asked: Question, graph: Structure) -> Derived:
+    """A Hessian of which only the entries that exist are derived."""
+    _, sources = asked.rows(graph)
+    declared = len(graph.ops)
+    slopes = adjoints(graph, _weighted(asked, graph), sources)
+    return Derived(graph, sparse_matrix(graph, slopes, sources), declared)
+
+
+WANTS = {
+    want.name: want
+    for want in (
+        Want(
+            "value",
+            _value,
+            returns="A",
+            by_name="dict[str, A]",
+            summary="The value of {all_of}.",
+            mode="none",
+            order=0,
+        ),
+        Want(
+            "grad",
+            _grad,
+            returns="dict[str, A]",
+            by_name="dict[str, dict[str, A]]",
+            summary="The gradient d {of} / d ({wrt}) by name.",
+            two_ways=True,
+            one_element=True,
+            companion="value",
+            compare=selfcheck.gradient,
+        ),
+        Want(
+            "value_and_grad",
+            _value_and_grad,
+            returns="tuple[A, dict[str, A]]",
+            by_name="tuple[dict[str, A], dict[str, dict[str, A]]]",
+            summary="({of}, its gradient by name): d {of} / d ({wrt}).",
+            two_ways=True,
+            one_element=True,
+            compare=selfcheck.second_part,
+        ),
+        Want(
+            "jacobian",
+            _jacobian,
+            returns="A",
+            summary="The derivatives of {all_of} by {wrt}.",
+            two_ways=True,
+            sparse=_sparse_jacobian,
+            companion="value",
+            compare=selfcheck.matrix,
+        ),
+        Want(
+            "hessian",
+            _hessian,
+            returns="A",
+            summary="The second derivatives of {of} by {wrt}.",
+            mode="forward over reverse",
+            heading="# Backward, then forward: v_bar is d {of} / d v, v_dot a change of v.",
+            one_element=True,
+            one_node=True,
+            order=2,
+            sparse=_sparse_hessian,
+            companion="grad",
+            compare=selfcheck.matrix,
+        ),
+        Want(
+            "jvp",
+            _jvp,
+            returns="tuple[A, A]",
+            by_name="tuple[dict[str, A], dict[str, A]]",
+            summary="({of}, its change along the tangents): tangents of {wrt} default to 0.",
+            mode="forward",
+            heading="# Forward: v_dot is the change of v along the tangents.",
+            companion="value",
+            compare=selfcheck.change,
+        ),
+        Want(
+            "vjp",
+            _vjp,
+            returns="tuple[A, dict[str, A]]",
+            by_name="tuple[dict[str, A], dict[str, A]]",
+            summary="({of}, adjoints by name): what the given adjoint brings to {wrt}.",
+            takes_seeds="takes its seeds with each call",
+            companion="value",
+            compare=selfcheck.pulled,
+        ),
+        Want(
+            "hvp",
+            _hvp,
+            returns="dict[str, A]",
+            by_name="dict[str, dict[str, A]]",
+            summary="The Hessian of {of} times the tangents of {wrt}, by name.",
+            mode="forward over reverse",
+            heading="# Backward, then along the tangents: v_bar is d {of} / d v, v_dot its change.",
+            one_element=True,
+            order=2,
+            companion="grad",
+            compare=selfcheck.change_of_slopes,
+        ),
+        Want(
+            "values",
+            _values,
+            returns="dict[str, A]",
+            summary="The value of every node.",
+            mode="none",
+            order=0,
+            takes_seeds="gives every node",
+        ),
+    )
 }
-UNWEIGHTED = {  # wants for which seeds in of= have no meaning
-    "vjp": "takes its seeds with each call",
-    "values": "gives every node",
-}
-TWO_WAYS = ("grad", "value_and_grad", "jacobian")  # wants for which both modes are possible
-
-
-def leaves(graph: Structure) -> list[int]:
-    """The arguments a graph may take: inputs, then params, in order of declaration."""
-    found = [row for row in graph.leaves() if graph.ops[row] in LEAVES]
-    return sorted(found, key=lambda row: (graph.ops[row] != "input", row))
-
-
-def flat(results: Results) -> list[int]:
-    """The rows of a tree of results, in order."""
-    found: list[int] = []
-    stack: list[Any] = [results]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, int):
-            found.append(part)
-        elif isinstance(part, Matrix):
-            stack.extend(row for line in reversed(part.entries) for row in reversed(line))
-        elif isinstance(part, Sparse):
-            stack.extend(row for row, *_ in reversed(part.parts))
-        else:
-            parts = list(part.values()) if isinstance(part, dict) else list(part)
-            stack.extend(reversed(parts))
-    return found
-
-
-def mapped(results: Results, change: Callable[[int], Any]) -> Results:
-    """The same tree with every row changed."""
-    if isinstance(results, int):
-        return change(results)
-    if isinstance(results, Matrix):
-        lines = tuple(tuple(change(row) for row in line) for line in results.entries)
-        return Matrix(lines, results.heights, results.widths)
-    if isinstance(results, Sparse):
-        parts = tuple((change(row), places, once) for row, places, once in results.parts)
-        return replace(results, parts=parts)
-    if isinstance(results, dict):
-        return {name: mapped(part, change) for name, part in results.items()}
-    return tuple(mapped(part, change) for part in results)

@@ -18,9 +18,10 @@ import graphc as gc
 from graphc.algebra.arithmetic import NUMBERS, Numbers
 from graphc.program.backends.numpy import NUMPY
 from graphc.program.program import evaluate, lower
+from graphc.program.question import Matrix, flat, mapped
 from graphc.program.rewrites import readable
 from graphc.program.running import load
-from graphc.program.wants import WANTS, Matrix, derived, flat, mapped, question
+from graphc.program.wants import WANTS, derived, question
 
 FAST = NUMPY.passes("fast", True)
 STYLES = ("readable", "fast")

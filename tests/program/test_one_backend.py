@@ -21,8 +21,9 @@ from graphc.program.library import Library
 from graphc.program.module import Task
 from graphc.program.options import Options
 from graphc.program.program import evaluate
+from graphc.program.question import mapped
 from graphc.program.running import load
-from graphc.program.wants import WANTS, mapped
+from graphc.program.wants import WANTS
 
 # An array library with NumPy's functions, under another name, that lacks one of them.
 TOY = array_backend(

@@ -21,7 +21,8 @@ from graphc.program import program as programs
 from graphc.program import rewrites
 from graphc.program.backends.numpy import LIBRARY
 from graphc.program.program import NO_SETTINGS, Program, Rule, evaluate, lower
-from graphc.program.wants import derived, flat, question
+from graphc.program.question import flat
+from graphc.program.wants import derived, question
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::graphc.KinkWarning")
 Tables = Iterable[Mapping[str, Rule]]

@@ -31,7 +31,7 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
 
     def function(one: Task, chosen: Options) -> Callable[..., Any]:
         text = written([one], chosen, False)
-        return load(text, one.asked.want, library.packages)
+        return load(text, one.asked.want.name, library.packages)
 
     usual: dict[str, Any] = {"passes": passes, "module": written, "function": function}
     return Backend(library.name, **(usual | more))

@@ -75,7 +75,7 @@ def kernel(one: Task, computed: list[int], dtype: str, name: str) -> str:
         inputs=", ".join(f"{dtype} {identifier}" for identifier in inputs),
         outputs=", ".join(f"{dtype} {identifier}" for identifier in outputs),
         body="\n".join(f"    {_quoted(line)}" for line in lines),
-        want=one.asked.want,
+        want=one.asked.want.name,
     )
 
 

@@ -11,9 +11,9 @@ from ...array_text import ArrayText
 from ...buffers import Pool, Run, runs
 from ...module import Task
 from ...naming import Naming
+from ...question import Matrix, Results
 from ...readable import Returned
 from ...statements import statements
-from ...wants import Matrix, Results
 from .ufuncs import into
 
 FEW_ROWS = 2000  # of a program that is written a second time, for a single point
