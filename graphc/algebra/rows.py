@@ -35,10 +35,10 @@ class Rows:
     def number(self, row: int) -> Any:
         """The exact number a row holds, or None; a declared node may yet be derived by."""
         graph = self.graph
-        if row in graph.names and row not in graph.derivative_of:
+        if graph.ops[row] != "const" or (row in graph.names and row not in graph.derivative_of):
             return None
-        value = graph.settings(row).get("value")
-        return value if isinstance(value, (int, Fraction)) else None
+        value = graph.attributes[row]["value"]
+        return value if type(value) in EXACT_NUMBERS else None
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
         if op in ("taken", "untaken"):
@@ -61,6 +61,21 @@ class Rows:
             return self.contract(list(args), settings)
         if self.graph.shapes and op in TIDY:
             return TIDY[op](self, *args, **settings)
+        ops = self.graph.ops
+        if op in EXACT and any(ops[arg] == "const" for arg in args):
+            found = self._with_numbers(op, args)
+            if found is not None:
+                return found
+        if op == "power" and settings["exponent"] == 1:
+            return int(args[0])
+        if op == "neg" and ops[args[0]] == "neg":
+            return int(self.graph.operands[args[0]][0])
+        if op == "add" and ops[args[1]] == "neg":
+            op, args = "sub", (args[0], self.graph.operands[args[1]][0])
+        return self.graph.operation(op, tuple(args), settings)
+
+    def _with_numbers(self, op: str, args: Sequence[Any]) -> int | None:
+        """The simplest form of arithmetic with exact numbers; None if it is what it is."""
         numbers = [self.number(arg) for arg in args]
         if op == "mul":
             for this, other in ((0, 1), (1, 0)):
@@ -70,17 +85,9 @@ class Rows:
                     return self.constant(0)
                 if numbers[this] == -1:
                     return self.apply("neg", [args[other]], {})
-        if op == "power" and settings["exponent"] == 1:
-            return int(args[0])
         if op == "add" and 0 in numbers:
             return int(args[1 - numbers.index(0)])
-        if op == "neg" and self.graph.ops[args[0]] == "neg":
-            return int(self.graph.operands[args[0]][0])
-        if op in EXACT and None not in numbers:
-            return self.constant(EXACT[op](*numbers))
-        if op == "add" and self.graph.ops[args[1]] == "neg":
-            op, args = "sub", (args[0], self.graph.operands[args[1]][0])
-        return self.graph.operation(op, tuple(args), settings)
+        return None if None in numbers else self.constant(EXACT[op](*numbers))
 
     def gate(self, op: str, condition: int, carried: int) -> int:
         """where(c, g, 0), or where(c, 0, g)."""
@@ -685,6 +692,7 @@ class Rows:
         return self.contraction(list(source), words, out, sizes)
 
 
+EXACT_NUMBERS = (int, Fraction)
 EXACT: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

@@ -31,7 +31,10 @@ def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
 
     def of(op: str) -> Rule:
         def rule(program: Program, args: Args, settings: Settings) -> int | None:
-            values = [program.settings(a).get("value") for a in args]
+            for arg in args:
+                if program.ops[arg] != "const":
+                    return None
+            values = [program.attributes[arg]["value"] for arg in args]
             if not all(isinstance(value, kinds) for value in values):
                 return None
             result = NUMBERS.apply(op, values, settings)
@@ -147,8 +150,10 @@ UNITS: dict[str, Rule] = {
 
 
 def _is(program: Program, row: int, number: int) -> bool:
-    value = program.number(row)
-    return isinstance(value, (int, Fraction)) and value == number
+    if program.ops[row] != "const":
+        return False
+    value = program.attributes[row]["value"]
+    return type(value) in (int, Fraction) and bool(value == number)
 
 
 def _same_shape(program: Program, row: int, other: int) -> bool:

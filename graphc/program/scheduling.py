@@ -8,13 +8,13 @@ values, so results are the same bits.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
 from ..structure.paths import reached
-from .buffers import runs
 from .program import Program
 
 if TYPE_CHECKING:
@@ -69,9 +69,20 @@ class _Planner:
         self.width = width
         self.has_points = has_points
         self.plain = [row for row in range(len(program)) if not is_free(program, row)]
-        self.forward = {row for row in self.plain if program.origin[row] < declared}
-        self.layers = _layers(program)
-        self.deepest = max((self.layers[row] for row in self.forward), default=0)
+        self.declared = declared
+
+    @cached_property
+    def forward(self) -> set[int]:
+        """The rows of values; the others belong to the backward pass."""
+        return {row for row in self.plain if self.program.origin[row] < self.declared}
+
+    @cached_property
+    def layers(self) -> list[int]:
+        return _layers(self.program)
+
+    @property
+    def deepest(self) -> int:
+        return max((self.layers[row] for row in self.forward), default=0)
 
     def made(self, order: Sequence[int], block: int | None = None) -> Schedule:
         """A schedule with its cost."""
@@ -84,19 +95,26 @@ class _Planner:
 
     def alive(self, order: Sequence[int]) -> int:
         """The most that is needed at once: values of a point, or bytes of tensors."""
-        weigh: Callable[[int], int] = lambda row: 1  # noqa: E731
-        if not self.has_points:
-            weigh = self._bytes
-        found = runs(self.program, order, lambda row: is_free(self.program, row))
-        changes = [0] * (len(found) + 2)
-        for position, run in enumerate(found):
-            weight = weigh(run.row)
+        operands = self.program.operands
+        latest: dict[int, int] = {}  # row -> when it ran last; rows that need no run are not here
+        last: list[int] = []  # when the value of each run is needed last
+        for position, row in enumerate(order):
+            for operand in operands[row]:
+                read = latest.get(operand)
+                if read is not None:
+                    last[read] = position
+            latest[row] = position
+            last.append(position)
+        weights = [1] * len(last) if self.has_points else [self._bytes(row) for row in order]
+        changes = [0] * (len(last) + 2)
+        for position, weight in enumerate(weights):
             changes[position] += weight
-            changes[max(run.last, position) + 1] -= weight
+            changes[last[position] + 1] -= weight
         alive = most = 0
         for change in changes:
             alive += change
-            most = max(most, alive)
+            if alive > most:
+                most = alive
         return most
 
     def _bytes(self, row: int) -> int:
