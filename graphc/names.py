@@ -33,6 +33,8 @@ def spelling(name: str) -> str:
 
 def identifier(name: str) -> str:
     """The spelling of a name, if it is one; reserved words included."""
+    if name.isascii() and name.isidentifier() and len(name) <= LONGEST:
+        return name
     if len(name) > LONGEST:
         raise GraphcError(
             f"the name {visible(name, 20)} has {len(name)} characters, and at most {LONGEST} are "

@@ -6,13 +6,11 @@ allowed. Every limit is checked before the work it bounds.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from types import EllipsisType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .. import names as naming
 from ..algebra.arithmetic import NUMBERS
@@ -21,10 +19,28 @@ from ..algebra.given import MOST_BITS, array_from_user
 from ..errors import GraphcError, listing, nearest, visible
 from ..layers.compositions import AXIS_BY_POSITION  # importing layers fills COMPOSED
 from ..shapes import shape_text
+from ..structure.rows import NO_SETTINGS
 from ..structure.structure import Structure
-from ..syntax import MOST_DIGITS, Mistake, Syntax, read_formula, told
+from ..syntax.parsing import Syntax, read_formula
+from ..syntax.trees import (
+    Binary,
+    Call,
+    Chain,
+    Index,
+    List,
+    Name,
+    Number,
+    Plain,
+    Setting,
+    Signed,
+    Slice,
+    Transpose,
+    Tree,
+    Tuple,
+)
+from ..syntax.words import MOST_DIGITS, Mistake, told
 from ..table.functions import COMPOSED, FUNCTIONS, KINK_WORDS, lookup
-from ..table.value import Value
+from ..table.value import COMPARISONS, Value
 
 T = TypeVar("T")
 Env = Mapping[str, int]  # values of the loop variables
@@ -33,35 +49,21 @@ LARGEST_INDEX = 10**9
 LARGEST_FAMILY = 100_000
 MOST_ROWS = 200_000  # of one formula, families included
 
-_OPERATORS: dict[type, str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "div",
-    ast.Pow: "pow",
-    ast.MatMult: "matmul",
-}
-_COMPARISONS: dict[type, str] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-}
+_OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "@": "matmul"}
+_COMPARED = {sign: op for op, sign in COMPARISONS.items()}
 # arithmetic of rational numbers, as in exponents and indices
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: lambda a, b: Fraction(a) / b,
-    ast.Pow: lambda a, b: Fraction(a) ** int(b),
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: Fraction(a) / b,
+    "**": lambda a, b: Fraction(a) ** int(b),
+    "//": operator.floordiv,
+    "%": operator.mod,
 }
-_ADVICE: dict[type, str] = {
-    ast.FloorDiv: "// works on integers, in indices and exponents",
-    ast.Mod: "% works on integers, in indices and exponents",
+_ADVICE = {
+    "//": "// works on integers, in indices and exponents",
+    "%": "% works on integers, in indices and exponents",
 }
 # records that formulas cannot call, and what to write instead
 _INTERNAL = {
@@ -98,33 +100,37 @@ class Builder:
 
     def row(self) -> int:
         """The row of the whole formula."""
+        graph = self.graph
+        if graph.observer is not None:
+            graph.observer()
         try:
-            row = self.build(self.syntax.tree).row
+            row = self.build(self.syntax.tree)
         except RecursionError:
             raise Mistake(
                 "the formula is nested too deep; name parts of it", self.syntax.column
             ) from None
-        graph = self.graph
         return graph.constant(graph.settings(row)["value"]) if graph.is_shared(row) else row
 
-    def wrong(self, tree: ast.AST, message: str) -> Mistake:
+    def wrong(self, tree: Tree | Setting, message: str) -> Mistake:
         return Mistake(message, self.syntax.column_of(tree))
 
-    def build(self, tree: ast.expr) -> Value:
-        """The value of a syntax tree; recursion is bounded by the checked depth."""
-        chain: list[ast.BinOp] = []
-        while isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+    def build(self, tree: Tree) -> int:
+        """The row of a syntax tree; recursion is bounded by the checked depth."""
+        chain: list[Binary] = []
+        while type(tree) is Binary and tree.sign in _OPERATORS:
             chain.append(tree)  # a + b + c nests to the left: follow it in a loop
             tree = tree.left
-        value = self.leaf(tree)
-        for link in reversed(chain):
-            value = self.operate(link, value)
-        return value
+        row = _BRANCHES[type(tree)](self, tree)
+        while chain:
+            row = self.operate(chain.pop(), row)
+        return row
 
-    def operate(self, tree: ast.BinOp, left: Value) -> Value:
-        op = _OPERATORS[type(tree.op)]
-        if op == "matmul":
-            return self.composed(tree, op, (left, self.build(tree.right)), {})
+    def value(self, tree: Tree) -> Value:
+        """The value of a syntax tree, as composed functions take it."""
+        return Value(self.graph, self.build(tree))
+
+    def operate(self, tree: Binary, left: int) -> int:
+        op = _OPERATORS[tree.sign]
         if op in ("div", "pow"):
             right = exact(tree.right, self.syntax, self.env)
             if op == "div" and right == 0:
@@ -133,169 +139,190 @@ class Builder:
                 exact(tree, self.syntax, self.env)  # refuses 9**9**9
                 if op == "pow":
                     return self.power(tree, left, right)
-        return self.apply(tree, op, (left, self.build(tree.right)), {})
+        elif op == "matmul":
+            return self.composed(tree, op, (Value(self.graph, left), self.value(tree.right)), {})
+        return self.operation(tree, op, (left, self.build(tree.right)))
 
-    def power(self, tree: ast.BinOp, left: Value, exponent: Any) -> Value:
+    def power(self, tree: Binary, left: int, exponent: Any) -> int:
         if abs(exponent) > LARGEST_EXPONENT:
             raise self.wrong(
                 tree.right,
                 f"the exponent {visible(self.syntax.source_of(tree.right), 30)} is too large; use "
                 f"one of at most {LARGEST_EXPONENT}",
             )
-        return self.apply(tree, "pow", (left, exponent), {})
+        return self.operation(tree, "pow", (left, self.graph.operand(exponent)))
 
-    def apply(self, tree: ast.AST, name: str, operands: Any, settings: dict[str, Any]) -> Value:
+    def operation(self, tree: Tree, op: str, operands: tuple[int, ...]) -> int:
         try:
-            return self.graph.apply(name, operands, settings)
+            return self.graph.operation(op, operands, NO_SETTINGS)
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
 
-    def composed(
-        self, tree: ast.AST, function: str, arguments: Any, settings: dict[str, Any]
-    ) -> Value:
-        """The value of a function composed of others."""
+    def composed(self, tree: Tree, function: str, arguments: Any, settings: dict[str, Any]) -> int:
+        """The row of a function composed of others."""
         try:
-            result = COMPOSED[function](*arguments, **settings)
-            return Value(self.graph, self.graph.lift(result))
+            return self.graph.lift(COMPOSED[function](*arguments, **settings))
         except GraphcError as error:
             raise self.wrong(tree, str(error)) from None
         except (ValueError, OverflowError, MemoryError) as error:  # of NumPy: too large, too deep
             raise self.wrong(tree, f"{function} cannot be built ({error}); use less") from None
 
-    def leaf(self, tree: ast.expr) -> Value:
-        match tree:
-            case ast.Constant():
-                return Value(self.graph, self.graph.operand(literal(tree, self.syntax)))
-            case ast.Name():
-                return self.name(tree, tree.id)
-            case ast.Attribute(value=matrix, attr="T"):
-                return self.composed(tree, "transpose", (self.build(matrix),), {})
-            case ast.List():
-                return Value(self.graph, self.graph.constant(self.array(tree)))
-            case ast.Subscript() if self.is_element(tree):
-                return self.composed(
-                    tree, "[]", (self.build(tree.value), self.plain(tree.slice)), {}
-                )
-            case ast.Subscript(value=ast.Name()):
-                names = self.members(tree)
-                if len(names) != 1:
-                    raise self.wrong(
-                        tree,
-                        f"{visible(self.syntax.source_of(tree))} stands for {len(names)} nodes; "
-                        "use it within sum, prod, mean, max or min",
-                    )
-                return self.name(tree, names[0])
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as constant):
-                number = literal(constant, self.syntax)
-                return Value(self.graph, self.graph.operand(-number))
-            case ast.UnaryOp(op=ast.USub()):
-                return self.apply(tree, "neg", (self.build(tree.operand),), {})
-            case ast.UnaryOp(op=ast.UAdd()):
-                return self.build(tree.operand)
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                sides = self.build(left), self.build(right)
-                return self.apply(tree, _COMPARISONS[type(op)], sides, {})
-            case ast.Compare():
-                raise self.wrong(
-                    tree, "a condition is one comparison, such as x > 0; nest where(cond, a, b)"
-                )
-            case ast.Call(func=ast.Name(id=function)):
-                return self.call(tree, function)
-        advice = _ADVICE.get(type(getattr(tree, "op", tree)), "it has no meaning as a number")
+    def number(self, tree: Number) -> int:
+        return self.graph.operand(tree.value)
+
+    def name(self, tree: Name) -> int:
+        return self.named(tree, tree.name)
+
+    def named(self, tree: Name | Index, name: str) -> int:
+        """The row of a name."""
+        graph = self.graph
+        row = None if self.free else graph.rows.get(name)
+        if row is not None and name not in self.env:
+            return row
+        if name in self.env:
+            return graph.operand(self.env[name])
+        if name == "pi":
+            return graph.append("pi")
+        if self.free:
+            return graph.append("symbol", symbol=naming.checked(name))
+        if self.is_size(name):
+            return graph.append("size", size=name)
+        advice = f"add 'param {name}' or 'input {name}'"
+        if name in FUNCTIONS or name in COMPOSED:
+            advice = f"to call the function write {name}(...)"
+        raise Unknown(name, graph, self.syntax.column_of(tree), advice)
+
+    def is_size(self, name: str) -> bool:
+        return self.graph.claimed.get(name) == "size"
+
+    def signed(self, tree: Signed) -> int:
+        if tree.sign == "+":
+            return self.build(tree.operand)
+        if type(tree.operand) is Number:
+            return self.graph.operand(-tree.operand.value)
+        return self.operation(tree, "neg", (self.build(tree.operand),))
+
+    def binary(self, tree: Binary) -> int:
+        """A comparison: the operators are followed in a loop."""
+        if tree.sign not in _COMPARED:
+            self.refuse(tree)
+        sides = self.build(tree.left), self.build(tree.right)
+        return self.operation(tree, _COMPARED[tree.sign], sides)
+
+    def chain(self, tree: Chain) -> int:
+        raise self.wrong(
+            tree, "a condition is one comparison, such as x > 0; nest where(cond, a, b)"
+        )
+
+    def transpose(self, tree: Transpose) -> int:
+        return self.composed(tree, "transpose", (self.value(tree.value),), {})
+
+    def listed(self, tree: List) -> int:
+        return self.graph.constant(self.array(tree))
+
+    def index(self, tree: Index) -> int:
+        if self.is_element(tree):
+            return self.composed(tree, "[]", (self.value(tree.value), self.plain(tree.at)), {})
+        names = self.members(tree)
+        if len(names) != 1:
+            raise self.wrong(
+                tree,
+                f"{visible(self.syntax.source_of(tree))} stands for {len(names)} nodes; "
+                "use it within sum, prod, mean, max or min",
+            )
+        return self.named(tree, names[0])
+
+    def refuse(self, tree: Tree) -> NoReturn:
+        if isinstance(tree, Plain):
+            raise _no_number(tree, self.syntax)
+        sign = tree.sign if isinstance(tree, Binary) else ""
+        advice = _ADVICE.get(sign, "it has no meaning as a number")
         raise self.wrong(
             tree, f"{visible(self.syntax.source_of(tree), 30)} is not allowed here: {advice}"
         )
 
-    def name(self, tree: ast.expr, name: str) -> Value:
-        if name in self.env:
-            return Value(self.graph, self.graph.operand(self.env[name]))
-        if name == "pi":
-            return Value(self.graph, self.graph.append("pi"))
-        if self.free:
-            return Value(self.graph, self.graph.append("symbol", symbol=naming.checked(name)))
-        if name in self.graph.rows:
-            return Value(self.graph, self.graph.rows[name])
-        if name in self.graph.named_sizes():
-            return Value(self.graph, self.graph.append("size", size=name))
-        advice = f"add 'param {name}' or 'input {name}'"
-        if name in FUNCTIONS or name in COMPOSED:
-            advice = f"to call the function write {name}(...)"
-        raise Unknown(name, self.graph, self.syntax.column_of(tree), advice)
+    def members(self, tree: Index) -> Sequence[str]:
+        assert isinstance(tree.value, Name)
+        ranges = indices(tree.at, self.env, self.syntax)
+        return family(tree.value.name, ranges, lambda: self.syntax.column_of(tree))
 
-    def members(self, tree: ast.Subscript) -> list[str]:
-        assert isinstance(tree.value, ast.Name)
-        ranges = indices(tree.slice, self.env, self.syntax)
-        return list(family(tree.value.id, ranges, self.syntax.column_of(tree)))
-
-    def call(self, tree: ast.Call, function: str) -> Value:
-        settings: dict[str, Any] = {}
+    def call(self, tree: Call) -> int:
+        function, arguments = tree.function, tree.arguments
         if function == "float":
             return self.floats(tree)
-        for keyword in tree.keywords:
-            key = keyword.arg or ""
+        settings: dict[str, Any] = {}
+        for key, value, *_ in tree.settings:
             if key in settings:
-                raise self.wrong(keyword, f"the setting {key!r} is given twice; keep one")
+                again = [setting for setting in tree.settings if setting.name == key][1]
+                raise self.wrong(again, f"the setting {key!r} is given twice; keep one")
             plain = function in COMPOSED and key != "kink"
-            settings[key] = self.plain(keyword.value) if plain else self.setting(key, keyword.value)
+            settings[key] = self.plain(value) if plain else self.setting(key, value)
         if function in COMPOSED:
-            plain_from = _PLAIN_FROM.get(function, len(tree.args))
+            plain_from = _PLAIN_FROM.get(function, len(arguments))
             if function in AXIS_BY_POSITION and self.is_axis_second(tree):
                 plain_from = 1
-            arguments = self.arguments(tree, plain_from, function in _PLAIN_FIRST)
-            if function in ("zeros", "ones") and any(isinstance(n, str) for n in flat(arguments)):
-                number = Value(self.graph, self.graph.constant(int(function == "ones")))
-                function, arguments = "full", [*arguments, number]  # the size is known at a point
-            return self.composed(tree, function, arguments, settings)
-        operands = self.arguments(tree, len(tree.args))
-        return self.apply(tree, self.function(tree, function), operands, settings)
+            given = self.arguments(tree, plain_from, function in _PLAIN_FIRST)
+            if function in ("zeros", "ones") and any(isinstance(n, str) for n in flat(given)):
+                number = Value(self.graph, self.graph.operand(int(function == "ones")))
+                function, given = "full", [*given, number]  # the size is known at a point
+            return self.composed(tree, function, given, settings)
+        operands = self.arguments(tree, len(arguments))
+        name = self.function(tree, function)
+        try:
+            return self.graph.apply(name, operands, settings).row
+        except GraphcError as error:
+            raise self.wrong(tree, str(error)) from None
 
-    def arguments(self, tree: ast.Call, plain_from: int, plain_first: bool = False) -> list[Any]:
+    def arguments(self, tree: Call, plain_from: int, plain_first: bool = False) -> list[Any]:
         """The arguments of a call; a family counts as its members, a list of values is a list."""
         found: list[Any] = []
-        for place, argument in enumerate(tree.args):
+        for place, argument in enumerate(tree.arguments):
             plain = place >= plain_from or (plain_first and place == 0)
-            if plain or isinstance(getattr(argument, "value", None), str):
+            if plain or (isinstance(argument, Plain) and isinstance(argument.value, str)):
                 found.append(self.plain(argument))
-            elif isinstance(argument, (ast.List, ast.Tuple)) and not self.is_numbers(argument):
-                found.append([self.build(part) for part in argument.elts])
-            elif isinstance(argument, ast.Subscript) and not self.is_element(argument):
-                found.extend(self.name(argument, name) for name in self.members(argument))
+            elif isinstance(argument, (List, Tuple)) and not self.is_numbers(argument):
+                found.append([self.value(part) for part in argument.parts])
+            elif isinstance(argument, Index) and not self.is_element(argument):
+                rows = [self.named(argument, name) for name in self.members(argument)]
+                found.extend(Value(self.graph, row) for row in rows)
             else:
-                found.append(self.build(argument))
+                found.append(self.value(argument))
             if len(self.graph.ops) - self.first + len(found) > MOST_ROWS:
                 raise self.wrong(tree, f"the formula has over {MOST_ROWS} parts; name some of them")
         return found
 
-    def is_axis_second(self, tree: ast.Call) -> bool:
+    def is_axis_second(self, tree: Call) -> bool:
         """Whether the second of two arguments may name axes of the first, which is no family."""
-        if len(tree.args) != 2:
+        if len(tree.arguments) != 2:
             return False
-        first, second = tree.args
-        if isinstance(first, ast.Subscript) and not self.is_element(first):
+        first, second = tree.arguments
+        if isinstance(first, Index) and not self.is_element(first):
             return False
-        if any(isinstance(getattr(part, "value", None), float) for part in ast.walk(second)):
-            return False  # 1.0 is no whole number as written
-        parts = second.elts if isinstance(second, ast.Tuple) else [second]
-        numbers = [exact(part, self.syntax, self.env) for part in parts]
-        return all(isinstance(n, int) and abs(n) <= LARGEST_INDEX for n in numbers)
+        parts = second.parts if isinstance(second, Tuple) else (second,)
+        return all(isinstance(n, int) and abs(n) <= LARGEST_INDEX for n in map(self.whole, parts))
 
-    def is_element(self, tree: ast.Subscript) -> bool:
-        """Whether a subscript picks from a tensor; otherwise it is another spelling of a name."""
-        if not isinstance(tree.value, ast.Name):
+    def whole(self, tree: Tree) -> int | Fraction | None:
+        """The value of integers only: 1.0 is no whole number as written."""
+        if any(isinstance(part, Number) and not part.whole for part in leaves(tree)):
+            return None
+        return exact(tree, self.syntax, self.env)
+
+    def is_element(self, tree: Index) -> bool:
+        """Whether an index picks from a tensor; otherwise it is another spelling of a name."""
+        if not isinstance(tree.value, Name):
             return True
-        row = self.graph.rows.get(naming.spelling(tree.value.id))
-        return row is not None and row in self.graph.shapes
+        return self.graph.rows.get(tree.value.name) in self.graph.shapes
 
-    def is_numbers(self, tree: ast.expr) -> bool:
+    def is_numbers(self, tree: Tree) -> bool:
         """Whether a list holds numbers only."""
-        if isinstance(tree, (ast.List, ast.Tuple)):
-            return all(self.is_numbers(part) for part in tree.elts)
+        if isinstance(tree, (List, Tuple)):
+            return all(self.is_numbers(part) for part in tree.parts)
         return exact(tree, self.syntax, self.env) is not None
 
-    def array(self, tree: ast.expr) -> Any:
+    def array(self, tree: Tree) -> Any:
         """The exact numbers of a list, or of a list of lists."""
-        if isinstance(tree, ast.List):
-            parts = [self.array(part) for part in tree.elts]
+        if isinstance(tree, List):
+            parts = [self.array(part) for part in tree.parts]
             try:
                 return array_from_user(parts, "the list")
             except GraphcError as error:
@@ -307,48 +334,49 @@ class Builder:
             raise self.wrong(tree, "a list holds numbers only; join values with concat or stack")
         return number
 
-    def floats(self, tree: ast.Call) -> Value:
+    def floats(self, tree: Call) -> int:
         """float(0.1), float([0.1, 0.2]): the nearest floats, where a literal would be exact."""
-        if len(tree.args) != 1 or tree.keywords:
+        if len(tree.arguments) != 1 or tree.settings:
             raise self.wrong(tree, "float takes one number or one list of numbers")
 
-        def nearest(part: ast.expr) -> Any:
-            if isinstance(part, ast.List):
-                return [nearest(element) for element in part.elts]
-            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
-                return -nearest(part.operand) if not isinstance(part.operand, ast.List) else None
+        def nearest(part: Tree) -> Any:
+            if isinstance(part, List):
+                return [nearest(element) for element in part.parts]
+            if isinstance(part, Signed) and part.sign == "-":
+                return -nearest(part.operand) if not isinstance(part.operand, List) else None
             number = exact(part, self.syntax, self.env)
             if number is None:
                 raise self.wrong(part, "float takes numbers only; floats stay floats in formulas")
             return as_float(number)
 
-        numbers = nearest(tree.args[0])
+        numbers = nearest(tree.arguments[0])
         if isinstance(numbers, list):
             try:
                 numbers = array_from_user(numbers, "the list")
             except GraphcError as error:
                 raise self.wrong(tree, str(error)) from None
-        return Value(self.graph, self.graph.constant(numbers))
+        return self.graph.constant(numbers)
 
-    def plain(self, tree: ast.expr) -> Any:
+    def plain(self, tree: Tree) -> Any:
         """A setting that is not a value: whole numbers, tuples, slices, words, names of sizes."""
         match tree:
-            case ast.Constant(value=bool() | None | str() | EllipsisType()):
+            case Plain():
                 return tree.value
-            case ast.Tuple():
-                return tuple(self.plain(part) for part in tree.elts)
-            case ast.List():
-                return [self.plain(part) for part in tree.elts]  # x[[0, 1]] is not x[0, 1]
-            case ast.Slice(lower=low, upper=high, step=step):
-                ends = [None if end is None else self.plain(end) for end in (low, high, step)]
-                if ends[2] == 0:
+            case Tuple():
+                return tuple(self.plain(part) for part in tree.parts)
+            case List():
+                return [self.plain(part) for part in tree.parts]  # x[[0, 1]] is not x[0, 1]
+            case Slice():
+                ends = (tree.lower, tree.upper, tree.step)
+                low, high, step = (None if end is None else self.plain(end) for end in ends)
+                if step == 0:
                     raise self.wrong(tree, "a slice cannot step by 0; leave the step out")
-                return slice(*ends)
-            case ast.Name(id=name) if name in self.graph.named_sizes():
-                return name
+                return slice(low, high, step)
+            case Name() if self.is_size(tree.name):
+                return tree.name
         return integer(tree, self.env, self.syntax)
 
-    def function(self, tree: ast.AST, name: str) -> str:
+    def function(self, tree: Tree, name: str) -> str:
         """The name of a function of the table that formulas may call."""
         try:
             record = lookup(name)
@@ -359,15 +387,31 @@ class Builder:
             raise self.wrong(tree, f"there is no function {name!r}; {advice}")
         return record.name
 
-    def setting(self, key: str, tree: ast.expr) -> Any:
+    def setting(self, key: str, tree: Tree) -> Any:
         if key != "kink":
-            return self.build(tree)
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+            return self.value(tree)
+        if isinstance(tree, Plain) and isinstance(tree.value, str):
             return tree.value
         number = exact(tree, self.syntax, self.env)
         if number is None:
             raise self.wrong(tree, f"kink= takes a number or one of {listing(KINK_WORDS)}")
         return number
+
+
+_BRANCHES: dict[type, Callable[[Builder, Any], int]] = {
+    Number: Builder.number,
+    Name: Builder.name,
+    Plain: Builder.refuse,
+    Signed: Builder.signed,
+    Binary: Builder.binary,
+    Chain: Builder.chain,
+    Call: Builder.call,
+    Index: Builder.index,
+    Slice: Builder.refuse,
+    Transpose: Builder.transpose,
+    List: Builder.listed,
+    Tuple: Builder.refuse,
+}
 
 
 def flat(arguments: list[Any]) -> Iterator[Any]:
@@ -379,49 +423,42 @@ def flat(arguments: list[Any]) -> Iterator[Any]:
 # Rational numbers: literals, exponents, indices.
 
 
-def literal(tree: ast.Constant, syntax: Syntax) -> int | Fraction:
-    """The exact number that a literal spells."""
-    if type(tree.value) is int:
-        return tree.value
-    if type(tree.value) is not float:
-        raise Mistake(f"{syntax.source_of(tree)} is not a number; use one", syntax.column_of(tree))
-    start, end = syntax.places[tree.col_offset]
-    number = Fraction(syntax.text[start:end].replace("_", ""))
-    return number.numerator if number.denominator == 1 else number
+def _no_number(tree: Plain, syntax: Syntax) -> Mistake:
+    return Mistake(f"{syntax.source_of(tree)} is not a number; use one", syntax.column_of(tree))
 
 
-def exact(tree: ast.expr, syntax: Syntax, env: Env) -> int | Fraction | None:
+def exact(tree: Tree, syntax: Syntax, env: Env) -> int | Fraction | None:
     """The value of a formula of rational numbers and loop variables; None for any other."""
-    chain: list[ast.BinOp] = []
-    while isinstance(tree, ast.BinOp) and type(tree.op) in _ARITHMETIC:
+    chain: list[Binary] = []
+    while type(tree) is Binary and tree.sign in _ARITHMETIC:
         chain.append(tree)
         tree = tree.left
     value: int | Fraction | None = None
-    match tree:
-        case ast.Constant():
-            value = literal(tree, syntax)
-        case ast.Name(id=name):
-            value = env.get(name)
-        case ast.UnaryOp():
-            value = exact(tree.operand, syntax, env)
-            if value is not None and isinstance(tree.op, ast.USub):
-                value = -value
-    for link in reversed(chain):
-        right = exact(link.right, syntax, env) if value is not None else None
-        if value is None or right is None:
-            return None
-        if isinstance(link.op, ast.Pow) and Fraction(right).denominator != 1:
+    if type(tree) is Number:
+        value = tree.value
+    elif type(tree) is Name:
+        value = env.get(tree.name)
+    elif type(tree) is Signed:
+        value = exact(tree.operand, syntax, env)
+        if value is not None and tree.sign == "-":
+            value = -value
+    elif type(tree) is Plain:
+        raise _no_number(tree, syntax)
+    while chain and value is not None:
+        link = chain.pop()
+        right = exact(link.right, syntax, env)
+        if right is None or (link.sign == "**" and Fraction(right).denominator != 1):
             return None
         value = _combined(link, value, right, syntax)
     return value
 
 
 def _combined(
-    tree: ast.BinOp, left: int | Fraction, right: int | Fraction, syntax: Syntax
+    tree: Binary, left: int | Fraction, right: int | Fraction, syntax: Syntax
 ) -> int | Fraction:
-    too_large = isinstance(tree.op, ast.Pow) and _bits(left) * abs(int(right)) > MOST_BITS
+    too_large = tree.sign == "**" and _bits(left) * abs(int(right)) > MOST_BITS
     try:
-        value: int | Fraction = 0 if too_large else _ARITHMETIC[type(tree.op)](left, right)
+        value: int | Fraction = 0 if too_large else _ARITHMETIC[tree.sign](left, right)
     except ZeroDivisionError:
         raise _division_by_0(tree, syntax) from None
     if too_large or _bits(value) > MOST_BITS:
@@ -433,7 +470,7 @@ def _combined(
     return value.numerator if value.denominator == 1 else value
 
 
-def _division_by_0(tree: ast.BinOp, syntax: Syntax) -> Mistake:
+def _division_by_0(tree: Binary, syntax: Syntax) -> Mistake:
     return Mistake(
         f"{visible(syntax.source_of(tree), 30)} divides by 0; change the divisor",
         syntax.column_of(tree),
@@ -448,19 +485,33 @@ def _bits(number: int | Fraction) -> int:
 # Indices and families.
 
 
-def is_range(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.LShift)
+def is_range(tree: Tree) -> bool:
+    return isinstance(tree, Binary) and tree.sign == ".."
 
 
-def mentions(tree: ast.expr, env: Env) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in env for part in ast.walk(tree))
+def leaves(tree: Tree) -> Iterator[Tree]:
+    """What signs and operators stand between."""
+    stack = [tree]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Binary):
+            stack += (part.right, part.left)
+        elif isinstance(part, Signed):
+            stack.append(part.operand)
+        else:
+            yield part
 
 
-def indices(tree: ast.expr, env: Env, syntax: Syntax) -> list[range]:
+def mentions(tree: Tree, env: Env) -> bool:
+    """Whether a loop variable stands in an integer expression."""
+    return any(isinstance(part, Name) and part.name in env for part in leaves(tree))
+
+
+def indices(tree: Tree, env: Env, syntax: Syntax) -> list[range]:
     """The range of each index; a single number is a range of one."""
     ranges = []
-    for part in tree.elts if isinstance(tree, ast.Tuple) else [tree]:
-        if isinstance(part, ast.BinOp) and is_range(part):
+    for part in tree.parts if isinstance(tree, Tuple) else (tree,):
+        if isinstance(part, Binary) and is_range(part):
             low, high = (integer(side, env, syntax) for side in (part.left, part.right))
         else:
             low = high = integer(part, env, syntax)
@@ -468,26 +519,25 @@ def indices(tree: ast.expr, env: Env, syntax: Syntax) -> list[range]:
     return ranges
 
 
-def family(name: str, ranges: list[range], column: int) -> Iterator[str]:
+def family(name: str, ranges: list[range], column: Callable[[], int]) -> list[str]:
     """The names of the members with these indices."""
     size = 1
     for indices in ranges:
         if len(indices) and indices[0] < 0:
             raise Mistake(
-                f"{name}[{indices[0]}] does not exist: the indices of names start at 0", column
+                f"{name}[{indices[0]}] does not exist: the indices of names start at 0", column()
             )
         size *= len(indices)
     if size > LARGEST_FAMILY:
         raise Mistake(
             f"the family {name}[...] has {size} members, and at most {LARGEST_FAMILY} are allowed; "
             "use a smaller range",
-            column,
+            column(),
         )
-    for index in itertools.product(*ranges):
-        yield naming.spelling(naming.indexed(name, index))
+    return [naming.indexed(name, index) for index in itertools.product(*ranges)]
 
 
-def integer(tree: ast.expr, env: Env, syntax: Syntax) -> int:
+def integer(tree: Tree, env: Env, syntax: Syntax) -> int:
     """The value of an integer expression in the loop variables."""
     value = exact(tree, syntax, env)
     if isinstance(value, int) and abs(value) <= LARGEST_INDEX:
@@ -547,7 +597,7 @@ def given_value(syntax: Syntax, env: Env | None = None) -> Any:
     number = exact(syntax.tree, syntax, env or {})
     if number is not None:
         return number
-    if isinstance(syntax.tree, ast.List):
+    if isinstance(syntax.tree, List):
         return Builder(Structure("constant"), syntax, env or {}).array(syntax.tree)
     scratch = Structure("constant")
     try:

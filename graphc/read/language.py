@@ -1,19 +1,20 @@
-"""Text to graph: our own reader of lines and loops; formulas are read by syntax.py."""
+"""Text to graph: our own reader of lines and loops; formulas are read by syntax/."""
 
 from __future__ import annotations
 
-import ast
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import names as naming
 from ..errors import GraphcError, visible
 from ..shapes import Shape, check_fit, checked_shape
 from ..structure.structure import Structure
-from ..syntax import Mistake, Syntax, read_formula, told, weight
+from ..syntax.parsing import Syntax, read_formula
+from ..syntax.trees import Name, Tuple
+from ..syntax.words import Mistake, told, weight
 from .expressions import (
     LARGEST_FAMILY,
     Builder,
@@ -44,20 +45,19 @@ _ASSIGN = re.compile(rf"{_MEMBER}\s*=(?!=)")
 _DECLARED = re.compile(rf"(?:\s*,)?\s*{_MEMBER}\s*")
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A name as it is written, x or h[t-1] or x[1..9], and where."""
 
     name: str
-    index: Syntax | None
+    at: Syntax | None
     column: int
 
     def names(self, env: Env) -> list[str]:
         """The nodes it stands for, with these values of the loop variables."""
-        if self.index is None:
+        if self.at is None:
             return [self.name]
-        ranges = indices(self.index.tree, env, self.index)
-        return list(family(self.name, ranges, self.column))
+        ranges = indices(self.at.tree, env, self.at)
+        return family(self.name, ranges, lambda: self.column)
 
     def one(self, env: Env) -> str:
         """The one node it stands for."""
@@ -72,7 +72,7 @@ class Member:
         """One of its names, which nobody may have yet."""
         if name in env:
             raise Mistake(f"{name!r} is the loop variable; choose another name", self.column)
-        if self.index is not None:
+        if self.at is not None:
             graph.claim_family(self.name)
         if name in graph.rows:
             line = graph.lines.get(graph.rows[name])
@@ -174,11 +174,14 @@ def _statements(text: str) -> Iterator[Statement]:
             line = _content(line)
             if not line or line.isspace():
                 continue
-            spread = line.expandtabs(8)
-            indent = len(spread) - len(spread.lstrip())
+            indent = 0
+            if line[0].isspace():
+                spread = line.expandtabs(8)
+                indent = len(spread) - len(spread.lstrip())
             if not blocks:  # the first line; the whole text may be indented
                 blocks.append((indent, top))
-            _enter_block(blocks, indent, loop)
+            if loop is not None or indent != blocks[-1][0]:
+                _enter_block(blocks, indent, loop)
             if len(blocks) == 1:
                 yield from top
                 top.clear()
@@ -331,7 +334,8 @@ def _bounded(statements: Iterable[Statement]) -> Iterator[Statement]:
     """The statements; a loop that unrolls too far is refused before it is carried out."""
     count = 0
     for statement in statements:
-        count += _steps_of(statement, MOST_STEPS - count)
+        if statement.kind == "for":
+            count += _steps_of(statement, MOST_STEPS - count)
         yield statement
 
 
@@ -425,9 +429,9 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
     value: Any = given_value(statement.formulas[0], env) if statement.formulas else None
     count = 0
     for member in statement.members:
-        shape: Shape = () if member.index else checked_shape(getattr(value, "shape", ()))
-        if member.index is not None and not _is_family(member.index, env):
-            shape = _shape(member.index, env)
+        shape: Shape = () if member.at else checked_shape(getattr(value, "shape", ()))
+        if member.at is not None and not _is_family(member.at, env):
+            shape = _shape(member.at, env)
             member = Member(member.name, None, member.column)
         names = member.names(env)
         count += len(names)
@@ -443,12 +447,12 @@ def _declare(graph: Structure, statement: Statement, env: Env) -> None:
 
 def _shape(index: Syntax, env: Env) -> Shape:
     """The shape that a declaration's index gives: numbers, and names of sizes."""
-    parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
-    sizes = [part.id if isinstance(part, ast.Name) else integer(part, env, index) for part in parts]
+    parts = index.tree.parts if isinstance(index.tree, Tuple) else (index.tree,)
+    sizes = [part.name if isinstance(part, Name) else integer(part, env, index) for part in parts]
     return checked_shape(sizes)
 
 
 def _is_family(index: Syntax, env: Env) -> bool:
     """Whether an index names members of a family: it has a range or a loop variable in it."""
-    parts = index.tree.elts if isinstance(index.tree, ast.Tuple) else [index.tree]
+    parts = index.tree.parts if isinstance(index.tree, Tuple) else (index.tree,)
     return any(is_range(part) or mentions(part, env) for part in parts)

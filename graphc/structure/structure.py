@@ -220,7 +220,7 @@ class Structure(Rows):
 
     def is_shared(self, row: int) -> bool:
         """Whether a row is a number that several formulas may mention; it never takes a name."""
-        number = self.settings(row).get("value")
+        number = self.settings(row).get("value") if self.ops[row] == "const" else None
         return type(number) in SHARED and self.numbers.get((type(number), number)) == row
 
     def bind(self, name: str, row: int) -> int:

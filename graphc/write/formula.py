@@ -12,7 +12,8 @@ from ..structure.paths import reached
 from ..structure.reach import expression
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
-from ..syntax import read_formula, weight
+from ..syntax.parsing import read_formula
+from ..syntax.words import weight
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import (
     ATOM,

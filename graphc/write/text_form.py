@@ -16,7 +16,7 @@ from ..algebra.exact import bits
 from ..algebra.given import MOST_BITS
 from ..errors import GraphcError
 from ..shapes import Shape, shape_text
-from ..syntax import MOST_DIGITS
+from ..syntax.words import MOST_DIGITS
 from ..table.arrays import split_spec
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import (

@@ -1,20 +1,18 @@
-"""Formulas from text to a checked syntax tree; a mistake is told at its column.
+"""The words of a formula: what may stand where, and what is wrong, told at its column.
 
-Every word is checked before Python's parser sees it: only numbers, names, brackets and the signs of
-the table below reach `ast.parse`, in an order in which they make sense, and not nested too deep.
+Only numbers, names, brackets and the signs of the table below are allowed, in an order in which
+they make sense, not too many and not nested too deep.
 """
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from . import names as naming
-from .errors import GraphcError, visible
+from .. import names as naming
+from ..errors import GraphcError, visible
 
 LONGEST = 10_000
 MOST_TERMS = 500
@@ -24,23 +22,23 @@ MOST_DIGITS = 4_000  # Python refuses to print integers of more than 4 300
 
 _NUMERIC = dict.fromkeys(map(ord, "0123456789.,+- "))
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
-_TOKEN = re.compile(
-    rf"""
-    (?P<space>\s+)
-  | (?P<ellipsis>\.\.\.)
-  | (?P<attribute>\.T\b)
-  | (?P<number>(?:{_DIGITS}(?:\.(?!\.)(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?)
-  | (?P<name>{naming.NAME})
-  | (?P<quoted>'[^'\\]*'|"[^"\\]*")
-  | (?P<opening>[(\[])
-  | (?P<closing>[)\]])
-  | (?P<sign>[-+])
-  | (?P<operator>\*\*|//|[<>=!]=|[*/%<>@])
-  | (?P<separator>\.\.|[,=:])
-  | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_KINDS = {
+    "ellipsis": r"\.\.\.",
+    "attribute": r"\.T\b",
+    "number": rf"(?:{_DIGITS}(?:\.(?!\.)(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?",
+    "name": naming.NAME,
+    "quoted": r"""'[^'\\]*'|"[^"\\]*\"""",
+    "opening": r"[(\[]",
+    "closing": r"[)\]]",
+    "sign": "[-+]",
+    "operator": r"\*\*|//|[<>=!]=|[*/%<>@]",
+    "separator": r"\.\.|[,=:]",
+    "other": ".",
+}
+WORD = re.compile(rf"\s*({'|'.join(_KINDS.values())})", re.DOTALL)
+_KIND = re.compile("|".join(f"(?P<{k}>{p})" for k, p in _KINDS.items()), re.DOTALL)
+NUMBER = re.compile(_KINDS["number"])
+NAME = re.compile(_KINDS["name"])
 _OPENED_BY = {")": "(", "]": "["}
 # where a sign may stand between two parts, and what to say elsewhere
 _SEPARATORS = {
@@ -121,55 +119,21 @@ def _blank(character: str) -> str:
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
 
 
-@dataclass(frozen=True)
-class Syntax:
-    """A formula: its text, where it begins on its line, and its checked syntax tree."""
-
-    text: str
-    column: int
-    tree: ast.expr
-    places: dict[int, tuple[int, int]]  # offset in what Python read -> start and end in the text
-
-    def column_of(self, tree: ast.AST) -> int:
-        """The column on the line at which a part of the formula begins."""
-        return self.column + self.places[getattr(tree, "col_offset", 0)][0]
-
-    def source_of(self, tree: ast.expr) -> str:
-        """A part of the formula as it was written."""
-        last = max(offset for offset in self.places if offset < (tree.end_col_offset or 0))
-        return self.text[self.places[tree.col_offset][0] : self.places[last][1]]
+def places(text: str) -> list[tuple[int, int]]:
+    """Start and end of each word."""
+    return [match.span(1) for match in WORD.finditer(text)]
 
 
-def read_formula(text: str, column: int, inside: str = "") -> Syntax:
-    """The checked syntax tree of a formula that begins at this column of its line.
+def has_too_many_digits(word: str) -> bool:
+    """Whether a number is too large to be written out."""
+    power = word.lower().partition("e")[2]
+    # the length is looked at first: int() itself refuses very long text
+    return len(word) > MOST_DIGITS or bool(power and len(word) + abs(int(power)) > MOST_DIGITS)
 
-    The index of a name that is declared is read with inside="members": ranges and commas may stand
-    in it, but no slices.
-    """
-    shift = len(text) - len(text.lstrip())
-    text, column = text.strip(), column + shift
-    if len(text) > LONGEST and weight(text) > LONGEST:
-        raise Mistake(
-            f"the formula has {weight(text)} characters besides its numbers, and at most {LONGEST} "
-            "are allowed; name parts of it",
-            column,
-        )
-    words: list[str] = []
-    places: dict[int, tuple[int, int]] = {}
-    offset = 0
-    try:
-        for word, start, end in _Words(inside).of(text):
-            words.append(word)
-            places[offset] = start, end
-            offset += len(word.encode()) + 1
-        tree = ast.parse(" ".join(words), mode="eval").body
-    except Mistake as error:
-        error.column = column + (error.column or 0)
-        raise
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = getattr(error, "msg", None) or "it is too large"
-        raise Mistake(f"cannot read the formula: {reason}", column, caret=True) from None
-    return Syntax(text, column, tree, places)
+
+def check(text: str, inside: str = "") -> None:
+    """Refuses a formula with a word that may not stand where it stands, or with too many."""
+    _Words(inside).check(text)
 
 
 class _Level(NamedTuple):
@@ -193,16 +157,12 @@ class _Words:
         self.terms = 0
         self.numbers = 0  # in lists, where they are no terms
 
-    def of(self, text: str) -> list[tuple[str, int, int]]:
-        """(word as Python shall read it, start, end)."""
-        found = []
-        for match in _TOKEN.finditer(text):
-            kind, word = match.lastgroup or "", match[0]
-            if kind == "space":
-                continue
-            spelt = getattr(self, kind)(word, match.start())
+    def check(self, text: str) -> None:
+        for match in WORD.finditer(text):
+            word, place = match[1], match.start(1)
+            kind = (_KIND.match(text, place) or match).lastgroup or ""
+            getattr(self, kind)(word, place)
             self.before = kind, word
-            found.append((spelt, match.start(), match.end()))
             if self.depth > DEEPEST:
                 raise Mistake(f"the formula is nested over {DEEPEST} levels deep; name parts of it")
             if self.terms > MOST_TERMS:
@@ -213,29 +173,25 @@ class _Words:
             if self.numbers > MOST_NUMBERS:
                 raise Mistake(f"the formula has over {MOST_NUMBERS} numbers; use fewer")
         if not self.ended:
-            after = f"after {self.before[1]!r}" if found else "here"
+            after = f"after {self.before[1]!r}" if text else "here"
             raise Mistake(f"a number or a name is missing {after}; add it", len(text), caret=True)
         if len(self.levels) > 1:
             level = self.levels[-1]
             raise Mistake(f"{level.bracket!r} is never closed; close it", level.place, caret=True)
-        return found
 
-    def number(self, word: str, place: int) -> str:
+    def number(self, word: str, place: int) -> None:
         self.operand(word, place)
         listed = self.levels[-1].kind == "list"
         self.numbers += listed
         self.terms += not listed
-        power = word.lower().partition("e")[2]
-        # the length is looked at first: int() itself refuses very long text
-        if len(word) > MOST_DIGITS or (power and len(word) + abs(int(power)) > MOST_DIGITS):
+        if has_too_many_digits(word):
             raise Mistake(
                 f"{visible(word, 30)} is too large: over {MOST_DIGITS} digits; use a shorter "
                 "number",
                 place,
             )
-        return str(int(word)) if word.isdigit() else word  # Python does not read 007
 
-    def name(self, word: str, place: int) -> str:
+    def name(self, word: str, place: int) -> None:
         try:
             spelt = naming.identifier(word)
         except GraphcError as error:
@@ -247,26 +203,22 @@ class _Words:
             raise self.refusal(spelt, place)
         self.operand(word, place)
         self.terms += 1
-        return spelt
 
-    def quoted(self, word: str, place: int) -> str:
+    def quoted(self, word: str, place: int) -> None:
         if self.levels[-1].kind != "call":
             raise self.refusal(word, place, "text is not a number; remove the quotes")
         self.operand(word, place)
-        return word
 
-    def ellipsis(self, word: str, place: int) -> str:
+    def ellipsis(self, word: str, place: int) -> None:
         if self.levels[-1].kind != "index":
             raise self.refusal(word, place, "... stands in an index only")
         self.operand(word, place)
-        return word
 
-    def attribute(self, word: str, place: int) -> str:
+    def attribute(self, word: str, place: int) -> None:
         if not self.ended or self.before[0] == "number":
             raise self.refusal(word, place, ".T, the transpose, stands after a matrix")
-        return word
 
-    def opening(self, word: str, place: int) -> str:
+    def opening(self, word: str, place: int) -> None:
         kind = "group" if word == "(" else "list"
         if self.before[0] == "name":
             kind = "call" if word == "(" else "index"
@@ -278,9 +230,8 @@ class _Words:
         self.ended = False
         self.levels.append(_Level(kind, word, place, self.depth, self.depth + 1))
         self.depth += 1
-        return word
 
-    def closing(self, word: str, place: int) -> str:
+    def closing(self, word: str, place: int) -> None:
         level = self.levels[-1]
         if level.bracket != _OPENED_BY[word]:
             reason = f"does not match {level.bracket!r}" if level.bracket else "closes nothing"
@@ -293,32 +244,28 @@ class _Words:
         self.ended = True
         self.levels.pop()
         self.depth = level.outside
-        return word
 
-    def sign(self, word: str, place: int) -> str:
+    def sign(self, word: str, place: int) -> None:
         if self.ended:
             self.operation(word, place)
         else:
             self.depth += 1
-        return word
 
-    def operator(self, word: str, place: int) -> str:
+    def operator(self, word: str, place: int) -> None:
         depth = self.depth
         self.operation(word, place)
         if word == "**":  # nests to the right: x**x**x
             self.depth = depth + 1
-        return word
 
-    def separator(self, word: str, place: int) -> str:
+    def separator(self, word: str, place: int) -> None:
         kinds, advice = _SEPARATORS[word]
         if self.levels[-1].kind not in kinds:
             raise self.refusal(word, place, advice)
         if word == ":" and self.before[1] in ("[", ",") and not self.ended:
             self.ended = True  # x[:3] begins at the beginning
         self.operation(word, place)
-        return "<<" if word == ".." else word  # an operator that formulas do not have
 
-    def other(self, word: str, place: int) -> str:
+    def other(self, word: str, place: int) -> None:
         raise self.refusal(word, place)
 
     def operand(self, word: str, place: int) -> None:
