@@ -10,12 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest
 from ..structure.reach import ancestors
+from ..table.functions import Function as Record
 from ..table.value import Value
 from .declaring import D, Declaring
 from .expressions import constant
@@ -56,6 +57,15 @@ MOVES = {
     "LOAD_CONST": 0,
     "NOP": 0,
     "EXTENDED_ARG": 0,
+}
+# Instructions whose value is that of the operator of a Value, if it is called by them.
+OPERATORS = ("BINARY_", "INPLACE_", "UNARY_", "COMPARE_OP")
+CALLS = ("CALL", "CALL_FUNCTION", "CALL_METHOD")
+# Instructions that bind nothing and change nothing that is bound.
+LOADS = {
+    *(name for name, stored in LOCALS.items() if not stored),
+    *("LOAD_CONST", "LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SMALL_INT"),
+    *("PUSH_NULL", "PRECALL", "NOP", "CACHE", "EXTENDED_ARG"),
 }
 JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
 ENDS = ("RETURN", "RAISE", "RERAISE")
@@ -101,7 +111,7 @@ def traced(result: D, function: Function, shapes: Mapping[str, Any]) -> D:
         else:
             positional.append(result.input(name, shape=shape, value=given))
     trace = Trace(result, code)
-    result.observer = trace.look
+    result.observer = trace.observe
     token = ACTIVE.set(trace)
     try:
         trace.finish(function(*positional, **keywords))
@@ -121,12 +131,35 @@ class Trace:
         self.frame: FrameType | None = None
         self.bytecode = Bytecode(code)
         self.last = -1  # where the function stood at the last look
+        self.expected = -1  # where it stands at the next one, if nothing else happens before
+        self.target: str | None = None  # the name that is bound on the way there
         self.outside = -1  # ... and at the last one before a comprehension
         self.waiting: dict[int, Found] = {}  # row -> what is named after the comprehension
         self.numbers: dict[str, int] = {}  # stem -> how often it was bound
 
+    def observe(self) -> None:
+        """Names what was bound since the last look; an operation follows.
+
+        Reading the locals takes as long as there are many. Mostly it is not needed: the function
+        itself called the operation before, bound its value to a name or not at all, and has done
+        nothing else since.
+        """
+        frame = self.frame
+        # this method, what told it, the operator or function, and who called that
+        if frame is None or sys._getframe(3) is not frame:
+            self.look()
+            return
+        if frame.f_lasti != self.expected or self.waiting:
+            self.look()
+        else:
+            self.last, row = self.expected, len(self.graph.ops) - 1
+            if self.target is not None and row not in self.graph.names:
+                self.bind(self.target, row)
+        self.target, self.expected = self.bytecode.following(self.last, frame.f_globals)
+
     def look(self, patience: float = PATIENCE) -> None:
         """Names the values that were bound to local names since the last look."""
+        self.expected = -1
         if self.frame is None:
             self.frame = frame_of(self.code)
             if self.frame is None:
@@ -295,14 +328,64 @@ class Bytecode:
         self.borrowed: list[tuple[str, int, int]] = []  # (name, start, end) of comprehensions
         opened: list[tuple[str, int]] = []
         for step in self.steps:
-            for place, name in enumerate(stored_and_loaded(step)[0]):
-                self.stores.setdefault(name, []).append(step.offset + place)  # offsets are even
-            if step.opname == "LOAD_FAST_AND_CLEAR":
+            if LOCALS.get(step.opname):
+                for place, name in enumerate(stored_and_loaded(step)[0]):
+                    self.stores.setdefault(name, []).append(step.offset + place)  # offsets are even
+            elif step.opname == "LOAD_FAST_AND_CLEAR":
                 opened.append((step.argval, step.offset))
             elif step.opname == "FOR_ITER":
                 self.borrowed += [(name, start, step.argval) for name, start in opened]
                 opened.clear()
         self.shared = bound_inside(code)
+        self._following: dict[int, tuple[str | None, int]] = {}
+
+    def following(self, here: int, scope: Mapping[str, Any]) -> tuple[str | None, int]:
+        """The name that the value of an operation is bound to, and where the next one may stand.
+
+        -1 where something else may happen before, or the value may be another one than that of
+        the operator or the function of the table which is called here.
+        """
+        known = self._following.get(here)
+        if known is None:
+            known = self._following[here] = self._found_following(here, scope)
+        return known
+
+    def _found_following(self, here: int, scope: Mapping[str, Any]) -> tuple[str | None, int]:
+        place = bisect_left(self.offsets, here)
+        if not self._is_operation(place, scope) or self.hidden(here):
+            return None, -1
+        target, on_stack = None, True  # the value is still where the operation put it
+        for number in range(place + 1, len(self.steps)):
+            step = self.steps[number]
+            if on_stack and step.opname in ("STORE_FAST", "STORE_FAST_LOAD_FAST"):
+                (name,) = stored_and_loaded(step)[0]
+                target = name if name in self.locals else None
+            elif step.opname not in LOADS:
+                return target, -1 if self.hidden(step.offset) else step.offset
+            on_stack = on_stack and step.opname == "EXTENDED_ARG"
+        return None, -1
+
+    def _is_operation(self, place: int, scope: Mapping[str, Any]) -> bool:
+        """Whether a step is an operator, or calls a function of the table by its global name."""
+        opname = self.steps[place].opname
+        if opname.startswith(OPERATORS):
+            return opname != "BINARY_SUBSCR"
+        if opname not in CALLS:
+            return False
+        left = 1  # values of the call that are not yet found
+        while left > 0 and place >= 0:
+            step = self.steps[place]
+            if step.opcode in BRANCHES or step.opname in JUMPS:
+                return False
+            left -= dis.stack_effect(step.opcode, step.arg, jump=False)
+            place -= 1
+        words = [s for s in self.steps[place + 1 : place + 4] if s.opname != "PUSH_NULL"]
+        if not words or words[0].opname != "LOAD_GLOBAL":
+            return False
+        found = scope.get(words[0].argval)
+        if words[1].opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            found = getattr(found, words[1].argval, None) if isinstance(found, ModuleType) else None
+        return isinstance(found, Record)
 
     def hidden(self, here: int) -> set[str]:
         """The names that a comprehension has borrowed at this place.

@@ -32,13 +32,13 @@ class Value:
         return self.graph.apply(name, operands, attributes)
 
     def __neg__(self) -> Value:
-        return self.apply("neg", self)
+        return self.graph.apply("neg", (self,), {})
 
     def __pos__(self) -> Value:
         return self
 
     def __abs__(self) -> Value:
-        return self.apply("abs", self)
+        return self.graph.apply("abs", (self,), {})
 
     def __add__(self, other: Any) -> Value:
         return self.graph.operator("add", self, other)

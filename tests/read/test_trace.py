@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from effort import calls
 
 import graphc as gc
+from graphc.read import tracing
 from graphc.table.value import Value
 
 
@@ -1022,6 +1024,68 @@ def test_a_long_list_costs_little():
         effort, g = traced(function)
         assert len(list(g)) == nodes
         assert effort < 10_000_000
+
+
+def test_a_long_function_is_traced_in_linear_time():
+    def written(names):
+        lines = [f"    a{k} = gc.sin(a{k - 1}*x) - a{k - 1}" for k in range(1, names)]
+        text = "\n".join(["def f(x):", "    a0 = x + 1", *lines, f"    return a{names - 1}"])
+        scope = {"gc": gc}
+        exec(text, scope)
+        return scope["f"]
+
+    traced(written(5))  # what is made once
+    efforts = [traced(written(names))[0] for names in (600, 1_200)]
+    assert efforts[1] < 2.1 * efforts[0]
+
+
+STATEMENTS = (
+    *("{a} = {b}*{c}", "{a} = gc.sin({b})", "{a} = sin({b}) + {c}", "{a} = -{b}") * 3,
+    *("{a} = {b}", "{a}, {b} = {b}, {a}", "{a} = {d} = {b} - {c}", "{a} += {b}", "{a} = abs({b})"),
+    *("hs = [{a}, {b}*{c}]", "hs.append({a}*2)", "hs += [gc.cos({a})]", "hs[0] = {a} + 1"),
+    *("hs = list(map(gc.sin, [{a}, {b}]))", "hs = [gc.sin({a})]", "hs = list(map(sin, [{a}]))"),
+    *("{a} = sum([{b}, {c}])", "{a} = helper({b}, {c})", "{a} = inner({b})", "_t = {b}*{c}"),
+    *(
+        "{a} = (_t := {b} + 1)*2",
+        "{a} = ({d} := {b}/2) + {c}",
+        "{a} = hs[-1]*{b}",
+        "{a} = np.exp({b})",
+    ),
+    *("hs = [{a}*k for k in range(2)]", "{a} = gc.where({b} > {c}, {b}, {c})", "{a} = 3"),
+    *("{a} = gc.name({b}*{c}, 'n{number}')", "{a} = gc.const(2)*{b}", "hs.append({a}); hs.pop()"),
+    *(
+        "for {a} in hs: {b} = {a} + {b}",
+        "for k in range(2): {a} = {a}*{b}",
+        "del {a}; {a} = hs[0]*2",
+    ),
+    *("if True: {a} = {b}*{c}", "{a} = np.exp({b})"),
+)
+
+
+def told(function):
+    """The text of a traced function, or the error that it ends with."""
+    try:
+        return gc.graph(function).to_text()
+    except gc.GraphcError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_names_are_those_that_reading_all_locals_gives(seed, monkeypatch):
+    """Most looks do not read the locals; random functions get the same names as if all did."""
+    draw = random.Random(seed)
+    lines = ["def f(x, y, z):", "    u, v, w, t = x, y, z, x + y", "    hs = [x]"]
+    lines.append("    def inner(q):\n        nonlocal t\n        t = q*3\n        return t + q")
+    for number in range(draw.randrange(5, 25)):
+        a, b, c, d = (draw.choice("uvwtxyz") for _ in range(4))
+        line = draw.choice(STATEMENTS).format(a=a, b=b, c=c, d=d, number=number)
+        lines.append(f"    {line}")
+    lines.append("    return u*v, w + t")
+    scope = {"gc": gc, "sin": gc.sin, "np": np, "helper": lambda p, q: gc.tanh(p * q)}
+    exec("\n".join(lines), scope)
+    found = told(scope["f"])
+    monkeypatch.setattr(tracing.Trace, "observe", tracing.Trace.look)
+    assert found == told(scope["f"]), "\n".join(lines)
 
 
 # Every version of Python must give the same names.
