@@ -23,6 +23,7 @@ from graphc.program.backends.numpy import LIBRARY
 from graphc.program.program import NO_SETTINGS, Program, Rule, evaluate, lower
 from graphc.program.question import flat
 from graphc.program.wants import derived, question
+from graphc.structure import rows as rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::graphc.KinkWarning")
 Tables = Iterable[Mapping[str, Rule]]
@@ -401,7 +402,7 @@ def test_equal_operations_are_one_row_and_others_are_not():
     ids=["settings are ignored", "arrays by shape"],
 )
 def test_wrong_sharing_is_caught(monkeypatch, key):
-    monkeypatch.setattr(programs, "_hashable", key)
+    monkeypatch.setattr(rows_of, "_hashable", key)
     numbers = [(type(n), repr(n)) for n in shared_constants()]
     rows = shared_settings()
     kept = numbers == [(type(n), repr(n)) for n in NUMBERS_TO_SHARE]
@@ -410,7 +411,7 @@ def test_wrong_sharing_is_caught(monkeypatch, key):
 
 def test_sharing_that_takes_1_for_1_0_is_caught(monkeypatch):
     monkeypatch.setattr(
-        programs, "_hashable", lambda value: getattr(value, "tobytes", lambda: value)()
+        rows_of, "_hashable", lambda value: getattr(value, "tobytes", lambda: value)()
     )
     assert shared_constants() != NUMBERS_TO_SHARE or repr(shared_constants()) != repr(
         NUMBERS_TO_SHARE
