@@ -419,7 +419,7 @@ def test_sharing_that_takes_1_for_1_0_is_caught(monkeypatch):
 
 
 def test_sharing_that_ignores_operations_settings_changes_exact_results(monkeypatch):
-    monkeypatch.setattr(programs, "_hashable", lambda value: None)
+    monkeypatch.setattr(rows_of, "_hashable", lambda value: None)
     assert exact_complaints((), 10)
 
 
