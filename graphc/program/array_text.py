@@ -6,9 +6,10 @@ A piece is a text and how tightly it binds, as in matrix_form.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,13 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..shapes import Shape, Size
 from ..structure.rows import LEAVES
-from ..table.functions import FUNCTIONS
+from ..table.functions import FUNCTIONS, Function
 from ..table.matrix_form import ATOM, Piece, bracket
 from ..table.tensors import OPERATIONS, Site
 from .library import Library
 from .program import Program
 
+Writer = Callable[[Program, int, Sequence[Piece]], Piece]  # a row on the texts of its operands
 SHORT = 12  # elements of a constant array that is written where it is used
 
 
@@ -40,6 +42,7 @@ class ArrayText:
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
     imports: set[str] = field(default_factory=set)  # lines, besides that of the array library
     _constant: tuple[Program, list[bool]] | None = None
+    _writers: dict[str, Writer] = field(default_factory=dict)  # of the operations met so far
 
     @property
     def namespace(self) -> str:
@@ -113,62 +116,39 @@ class ArrayText:
 
     def piece(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """One row on the texts of its operands."""
-        op, settings = program.ops[row], program.settings(row)
-        if op == "const":
-            value = settings["value"]
-            return (self.array(value), ATOM) if np.shape(value) else self.number(value)
-        if op == "size":
-            return self.size(settings["size"]), ATOM
-        if op == "pi":
-            return f"{self.namespace}.pi", ATOM
-        if op in OPERATIONS:
-            return self.operation(program, row, pieces)
-        return self.function(program, row, pieces)
+        op = program.ops[row]
+        written = self._writers.get(op)
+        if written is None:
+            written = self._writers[op] = self._writer(op)
+        return written(program, row, pieces)
 
-    def function(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
-        """An element-wise function."""
-        op, settings = program.ops[row], program.settings(row)
-        record, texts = FUNCTIONS[op], [piece[0] for piece in pieces]
-        if op == "power":
-            exponent, binding = self.number(settings["exponent"])
-            simple = pieces[0][1] >= 8 and pieces[0][0].isidentifier() and binding >= 3
-            tight = "**" if simple else " ** "
-            right = exponent if binding >= 3 else f"({exponent})"
-            return f"{bracket(pieces[0], 5)}{tight}{right}", 4
-        if op == "pow":
-            return f"{bracket(pieces[0], 5)} ** {bracket(pieces[1], 4)}", 4
-        if op == "neg":
-            return f"-{bracket(pieces[0], 3)}", 3
-        if op in ("identity", "stop"):
-            return pieces[0]
-        if op == "where":
-            both = [program.number(o) for o in program.operands[row][1:]]
-            if None not in both:  # two bare numbers would be float64
-                texts[1:] = [self.literal(number) for number in both]
-            if self.is_constant(program, program.operands[row][0]):  # a bool is no array
-                texts[0] = self.call("asarray", texts[0])[0]
-            return self.call("where", *texts)
-        if op in ("ratio_or_0", "product_or_0"):
-            return self.own(op, *texts)
+    def _writer(self, op: str) -> Writer:
+        """How one operation is written, whatever its operands."""
+        if op in OPERATIONS:
+            return self.operation
+        if op in SPECIAL:
+            return partial(SPECIAL[op], self)
+        record = FUNCTIONS[op]
         if record.infix:
-            left = bracket(pieces[0], record.binding or 1)
-            return f"{left} {record.infix} {bracket(pieces[1], record.binding + 1)}", record.binding
+            return _infix(record)
         if self.library.name in record.code:
-            ours = record.origin == "graphc"  # whose code needs no brackets around its operands
-            inside = texts if ours else [bracket(piece, ATOM) for piece in pieces]
-            names = dict(zip(record.parameters, inside, strict=False))
-            code = record.code[self.library.name].format(**names)
-            return (code if ours else f"({code})"), ATOM
+            return _in_code(record, record.code[self.library.name])
         native = self.library.native(record)
-        if native is None:
-            found = self.own(op, *texts)
-        else:
-            found = (texts[0], ATOM) if len(texts) > 1 else self.call(native, texts[0])
-            for text in texts[1:]:
-                found = self.call(native, found[0], text)
-        if self.dtype != "float64" and self.is_constant(program, row):
-            return self.call(self.dtype, found[0])  # a function of bare numbers gives float64
-        return found
+
+        def called(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+            found = pieces[0][0]
+            if native is None:
+                found = self.own(op, *[piece[0] for piece in pieces])[0]
+            elif len(pieces) == 1:
+                found = self.call(native, found)[0]
+            else:
+                for text, _ in pieces[1:]:
+                    found = self.call(native, found, text)[0]
+            if self.dtype != "float64" and self.is_constant(program, row):
+                return self.call(self.dtype, found)  # a function of bare numbers gives float64
+            return found, ATOM
+
+        return called
 
     def is_constant(self, program: Program, row: int) -> bool:
         """Whether a value depends on no argument."""
@@ -182,6 +162,100 @@ class ArrayText:
     def operation(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
         """A tensor operation, as its record has it."""
         return OPERATIONS[program.ops[row]].array_text(self, site(program, row), pieces)
+
+
+# Functions that are neither infix nor called.
+
+
+def _constant(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    value = program.settings(row)["value"]
+    return (text.array(value), ATOM) if np.shape(value) else text.number(value)
+
+
+def _size(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return text.size(program.settings(row)["size"]), ATOM
+
+
+def _pi(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return f"{text.namespace}.pi", ATOM
+
+
+def _power(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    exponent, binding = text.number(program.settings(row)["exponent"])
+    simple = pieces[0][1] >= 8 and pieces[0][0].isidentifier() and binding >= 3
+    tight = "**" if simple else " ** "
+    right = exponent if binding >= 3 else f"({exponent})"
+    return f"{bracket(pieces[0], 5)}{tight}{right}", 4
+
+
+def _pow(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return f"{bracket(pieces[0], 5)} ** {bracket(pieces[1], 4)}", 4
+
+
+def _negative(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return f"-{bracket(pieces[0], 3)}", 3
+
+
+def _itself(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return pieces[0]
+
+
+def _choice(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    texts = [piece[0] for piece in pieces]
+    both = [program.number(operand) for operand in program.operands[row][1:]]
+    if None not in both:  # two bare numbers would be float64
+        texts[1:] = [text.literal(number) for number in both]
+    if text.is_constant(program, program.operands[row][0]):  # a bool is no array
+        texts[0] = text.call("asarray", texts[0])[0]
+    return text.call("where", *texts)
+
+
+def _or_0(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    return text.own(program.ops[row], *[piece[0] for piece in pieces])
+
+
+SPECIAL: Mapping[str, Callable[[ArrayText, Program, int, Sequence[Piece]], Piece]] = {
+    "const": _constant,
+    "size": _size,
+    "pi": _pi,
+    "power": _power,
+    "pow": _pow,
+    "neg": _negative,
+    "identity": _itself,
+    "stop": _itself,
+    "where": _choice,
+    "ratio_or_0": _or_0,
+    "product_or_0": _or_0,
+}
+
+
+def _infix(record: Function) -> Writer:
+    """An operator between its two operands."""
+    sign, binding = record.infix, record.binding
+    least = binding or 1
+
+    def written(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+        (left, tight), (right, tighter) = pieces
+        if tight < least:
+            left = f"({left})"
+        if tighter <= binding:
+            right = f"({right})"
+        return f"{left} {sign} {right}", binding
+
+    return written
+
+
+def _in_code(record: Function, code: str) -> Writer:
+    """The code that a record has for the library."""
+    ours = record.origin == "graphc"  # whose code needs no brackets around its operands
+
+    def written(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+        inside = [piece[0] if ours else bracket(piece, ATOM) for piece in pieces]
+        names = dict(zip(record.parameters, inside, strict=False))
+        found = code.format(**names)
+        return (found if ours else f"({found})"), ATOM
+
+    return written
 
 
 def site(program: Program, row: int) -> Site:

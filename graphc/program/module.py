@@ -132,11 +132,14 @@ def module(
     dtype: str,
     check: bool,
 ) -> str:
-    """The text of a module whose first task is what was asked for; others serve its check."""
+    """The text of a module whose first task is what was asked for; others serve its check.
+
+    Without the check it is text to be run, not to be read: no docstring says what it computes.
+    """
     first = tasks[0]
-    names = [name for one in tasks for name in [*first.graph.rows, *one.graph.rows]]
-    names += sorted(first.asked.graph.named_sizes())
-    naming = Naming(dict.fromkeys(names), (library.namespace,))
+    names = dict.fromkeys(name for one in tasks for name in one.graph.rows)
+    names |= dict.fromkeys(sorted(first.asked.graph.named_sizes()))
+    naming = Naming(names, (library.namespace,))
     called: dict[str, str] = {}
 
     def function_name(name: str) -> str:
@@ -146,14 +149,15 @@ def module(
 
     text = ArrayText(library, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
     functions = [function(one, body(one), text, naming) for one in tasks]
-    check = check and not isinstance(first.results, Sparse)
-    checks = self_check(first, tasks[-1], text, naming) if check else ""
+    compared = check and not isinstance(first.results, Sparse)
+    checks = self_check(first, tasks[-1], text, naming) if compared else ""
     own = definitions(text)
     package = f"import {library.package} as {library.namespace}"
     imports = "".join(f"{line}\n" for line in (package, *sorted(text.imports)))
     held = [f"{name} = {value}\n" for value, name in text.constants.items()]
     parts = [
-        docstring(first) + f"\n{imports}from numpy.typing import ArrayLike\n",
+        (docstring(first) + "\n" if check else "")
+        + f"{imports}from numpy.typing import ArrayLike\n",
         *(["".join(held)] if held else []),
         *(f"\n{definition}" for definition in own),
         *(["\n" + "\n".join(text.preamble) + "\n"] if text.preamble else []),
@@ -168,25 +172,22 @@ def function(one: Task, body: Body, text: ArrayText, naming: Naming) -> str:
     """One function: signature, docstring, arguments as arrays, and what the style writes."""
     lines = signature(one, text, naming)
     lines.append(f'    """{summary(one)}"""')
-    inside = [*prologue(one, text, naming), *body(one, text, naming)]
-    lines += [f"    {line}" if line else "" for line in _without_idle_sizes(inside)]
+    head, inside = prologue(one, text, naming), body(one, text, naming)
+    head = _without_idle_sizes(head, inside)
+    lines += [f"    {line}" if line else "" for line in (*head, *inside)]
     return "\n".join(lines) + "\n"
 
 
-def _without_idle_sizes(lines: list[str]) -> list[str]:
-    """The lines without sizes that no other line mentions."""
-    found = [re.match(r"(\w+) = \w+\.shape\[\d+\]$", line) for line in lines]
+def _without_idle_sizes(head: list[str], inside: Sequence[str]) -> list[str]:
+    """The first lines without sizes that no other line mentions."""
+    found = [re.match(r"(\w+) = \w+\.shape\[\d+\]$", line) for line in head]
     sizes = {match[1]: number for number, match in enumerate(found) if match}
     if not sizes:
-        return lines
-    words = {
-        word
-        for number, line in enumerate(lines)
-        if number not in sizes.values()
-        for word in re.findall(r"\w+", line)
-    }
+        return head
+    others = [line for number, line in enumerate(head) if number not in sizes.values()]
+    words = {word for line in (*others, *inside) for word in re.findall(r"\w+", line)}
     idle = {number for name, number in sizes.items() if name not in words}
-    return [line for number, line in enumerate(lines) if number not in idle]
+    return [line for number, line in enumerate(head) if number not in idle]
 
 
 def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:

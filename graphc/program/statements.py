@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ..structure.rows import LEAVES
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import ATOM, Piece
 from .array_text import ArrayText
@@ -13,6 +14,7 @@ from .program import Program
 LONGEST_LINE = 92  # of an expression, before a part of it gets a name of its own
 INDENT = 4
 NO_HEADINGS: Mapping[int, str] = {}
+NO_LABELS: Sequence[str] = ()
 
 
 def statements(
@@ -30,42 +32,45 @@ def statements(
     `notes` are comments for nodes, `headings` lines before the first statement for a row of the
     graph from theirs on. A second name of a value gets a line only if it is `spoken` of later.
     """
-    later = set(spoken)
+    later, known = set(spoken), program.names
     uses = program.uses()
     for row in wanted:
         uses[row] += 1
     lines: list[str] = []
-    pieces: dict[int, Piece] = {}
+    pieces: list[Piece] = []
     coming = sorted(headings)
-    for row in range(len(program)):
-        names = [naming.of(name) for name in program.names.get(row, ())]
-        if program.is_leaf(row):
-            pieces[row] = names[0], ATOM
+    written, identifier = text.piece, naming.of
+    for row, (op, operands) in enumerate(zip(program.ops, program.operands, strict=True)):
+        labels = known.get(row, NO_LABELS)
+        if op in LEAVES:
+            name = identifier(labels[0])
         else:
-            operands = [pieces[operand] for operand in program.operands[row]]
-            pieces[row] = text.piece(program, row, operands)
-            if not names and _deserves_name(program, row, uses[row], pieces[row]):
-                names = [_temporary(program, row, naming)]
-            if names:
+            piece = written(program, row, [pieces[operand] for operand in operands])
+            if labels:
+                name = identifier(labels[0])
+            elif operands and (
+                (uses[row] > 1 and not (op == "neg" and uses[row] <= 2))
+                or len(piece[0]) > LONGEST_LINE
+            ):
+                name = _temporary(program, row, naming)
+            else:
+                pieces.append(piece)
+                continue
+            if coming and program.origin[row] >= coming[0]:
                 reached = [first for first in coming if program.origin[row] >= first]
-                if reached:
-                    lines.append(headings[reached[-1]])
-                    del coming[: len(reached)]
-                lines += _assignment(names[0], pieces[row][0], program, row, notes)
-                pieces[row] = names[0], ATOM
-        for number, alias in enumerate(names[1:], start=1):
-            label = program.names[row][number]
+                lines.append(headings[reached[-1]])
+                del coming[: len(reached)]
+            line = f"{name} = {piece[0]}"
+            if labels and labels[0] in notes:
+                lines += _annotated(line, notes[labels[0]])
+            else:
+                lines.append(line)
+        pieces.append((name, ATOM))
+        for label in labels[1:]:
+            alias = identifier(label)
             if label in later:
-                lines += _annotated(f"{alias} = {names[0]}", notes.get(label, ""))
+                lines += _annotated(f"{alias} = {name}", notes.get(label, ""))
     return lines, {row: pieces[row][0] for row in wanted}
-
-
-def _deserves_name(program: Program, row: int, uses: int, piece: Piece) -> bool:
-    op = program.ops[row]
-    if not program.operands[row]:
-        return False
-    trivial = op == "neg" and uses <= 2
-    return (uses > 1 and not trivial) or len(piece[0]) > LONGEST_LINE
 
 
 def _temporary(program: Program, row: int, naming: Naming) -> str:
@@ -76,13 +81,6 @@ def _temporary(program: Program, row: int, naming: Naming) -> str:
         if named and len(named[0]) < 20:
             return naming.fresh(f"{op}_{named[0]}")
     return naming.numbered("t")
-
-
-def _assignment(
-    name: str, expression: str, program: Program, row: int, notes: Mapping[str, str]
-) -> list[str]:
-    label = program.names[row][0] if row in program.names else ""
-    return _annotated(f"{name} = {expression}", notes.get(label, ""))
 
 
 def _annotated(line: str, note: str) -> list[str]:

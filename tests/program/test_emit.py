@@ -17,6 +17,7 @@ from effort import calls
 
 import graphc as gc
 from graphc.cli import main
+from graphc.program.backends import arrays
 from graphc.program.backends.numpy import NUMPY
 from graphc.program.program import lower
 from graphc.program.running import checked_code, load
@@ -376,6 +377,33 @@ def test_lowering_grows_linearly():
         for graph in (short, long)
     )
     assert many < 11 * few, (few, many)
+
+
+@pytest.mark.parametrize("x", [0.3, np.array([0.3, 0.4])], ids=["one", "many"])
+def test_the_first_call_is_bounded_and_grows_linearly(x):
+    """Counted in calls of functions, what Python's own compiler does left out."""
+    short, long = (chain(length).compile(mode="reverse") for length in (600, 6000))
+    few, many = (calls(lambda f=f: f(x, 0.5)) for f in (short, long))
+    assert many < 11 * few, (few, many)
+    assert many < 30 * long.plan.operations
+
+
+def test_a_function_is_written_for_one_point_or_for_many_when_it_is_called_so(monkeypatch):
+    texts = []
+    monkeypatch.setattr(arrays, "load", lambda text, *more: texts.append(text) or load(text, *more))
+    graph = chain(1000)
+    function = graph.compile(mode="reverse")
+    assert not texts
+    alone = function(0.3, 0.5)
+    assert len(texts) == 1 and "for start" not in texts[0] and '"""' not in texts[0][:3]
+    function(0.2, np.float64(0.1)), function(np.array(0.3), 1)
+    assert len(texts) == 1
+    several = function([0.3, 0.4], 0.5)
+    assert len(texts) == 2 and "for start" in texts[1] and "points = ()" not in texts[1]
+    np.testing.assert_allclose(alone[0], several[0][0], rtol=1e-12)
+    np.testing.assert_allclose(alone[1]["w"], several[1]["w"][0], rtol=1e-12)
+    emitted = load(function.source, "value_and_grad")
+    assert emitted(0.3, 0.5)[0] == alone[0]
 
 
 def test_a_long_chain_compiles_and_runs():

@@ -30,8 +30,13 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
         return module(tasks, body, library, chosen.dtype, check)
 
     def function(one: Task, chosen: Options) -> Callable[..., Any]:
-        text = written([one], chosen, False)
-        return load(text, one.asked.want.name, library.packages)
+        return loaded(one, bodies[chosen.style, one.has_points], library, chosen.dtype)
 
     usual: dict[str, Any] = {"passes": passes, "module": written, "function": function}
     return Backend(library.name, **(usual | more))
+
+
+def loaded(one: Task, body: Body, library: Library, dtype: str) -> Callable[..., Any]:
+    """The function that a body makes."""
+    text = module([one], lambda _: body, library, dtype, check=False)
+    return load(text, one.asked.want.name, library.packages)

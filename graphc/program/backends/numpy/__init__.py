@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from ... import readable
 from ...library import Library
-from ..arrays import array_backend
+from ...module import Body, Task
+from ..arrays import array_backend, loaded
 from . import fast_points, fast_tensors
+from .by_points import by_points
+
+if TYPE_CHECKING:
+    from ...options import Options
 
 LIBRARY = Library("numpy", "numpy", "np")
 BODIES = {
@@ -14,4 +22,17 @@ BODIES = {
     ("fast", True): fast_points.body,
     ("fast", False): fast_tensors.body,
 }
-NUMPY = array_backend(LIBRARY, BODIES, checkpoints=True, sparse=True)
+
+
+def function(one: Task, chosen: Options) -> Callable[..., Any]:
+    """What a compiled function calls: for points, one of two functions."""
+
+    def load(body: Body) -> Callable[..., Any]:
+        return loaded(one, body, LIBRARY, chosen.dtype)
+
+    if chosen.style == "fast" and one.has_points and fast_points.has_statements(one):
+        return by_points(one, load)
+    return load(BODIES[chosen.style, one.has_points])
+
+
+NUMPY = array_backend(LIBRARY, BODIES, function=function, checkpoints=True, sparse=True)

@@ -22,8 +22,32 @@ Buffer = tuple[str, int]
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """A loop over blocks of points, and if the program is short, statements for a single one."""
+    short = has_statements(one) and len(one.program) <= FEW_ROWS
+    return Blocks(one, text, naming).lines(at_one_point=short)
+
+
+def many_points(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     """A loop over blocks of points."""
-    return Blocks(one, text, naming).lines()
+    return Blocks(one, text, naming).lines(at_one_point=False)
+
+
+def one_point(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """Plain statements for a single point: a block would cost more than the operations."""
+    text.exact_fractions = False
+    return ["points = ()", *_statements(one, text, naming)]
+
+
+def _statements(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    lines, names = statements(one.program, one.rows(), text, naming, {})
+    results = Returned(one, text, names, naming)
+    returned = results.tree(one.results)
+    return [*lines, *results.lines, f"return {returned}"]
+
+
+def has_statements(one: Task) -> bool:
+    """Whether a single point may be computed by plain statements."""
+    return not one.reduce and not one.schedule.recomputed
 
 
 class Blocks:
@@ -43,7 +67,7 @@ class Blocks:
             if row not in self.results or not one.reduce:
                 self.results.setdefault(row, []).append(naming.numbered("result"))
 
-    def lines(self) -> list[str]:
+    def lines(self, at_one_point: bool) -> list[str]:
         np, local = self.np, self.local
         arguments = [self.naming.of(self.one.graph.names[row]) for row in self.one.read]
         opening = self._opening()
@@ -78,19 +102,11 @@ class Blocks:
             f"    {local['stop']} = min({local['start']} + {local['block']}, {local['size']})",
             *(f"    {line}" for line in [*opening, *steps]),
         ]
-        return [head[0], *self._at_one_point(), *head[1:], *loop, *self._closing()]
-
-    def _at_one_point(self) -> list[str]:
-        """For a single point, plain statements: a block would cost more than the operations."""
-        one = self.one
-        if one.reduce or len(self.program) > FEW_ROWS or one.schedule.recomputed:
-            return []
-        lines, names = statements(self.program, one.rows(), self.text, self.naming, {})
-        results = Returned(one, self.text, names, self.naming)
-        returned = results.tree(one.results)
-        return ["if not points:"] + [
-            f"    {line}" for line in [*lines, *results.lines, f"return {returned}"]
-        ]
+        alone = []
+        if at_one_point:
+            inside = _statements(self.one, self.text, self.naming)
+            alone = ["if not points:", *(f"    {line}" for line in inside)]
+        return [head[0], *alone, *head[1:], *loop, *self._closing()]
 
     def _opening(self) -> list[str]:
         """The block's part of each argument and each result; constants are literals."""

@@ -52,7 +52,7 @@ def into(
     if name is None:
         # names and literals, of which only a negative number binds less tightly than a name
         pieces = [(operand, 3 if operand.startswith("-") else ATOM) for operand in operands]
-        return [f"{target}[...] = {text.function(program, row, pieces)[0]}"]
+        return [f"{target}[...] = {text.piece(program, row, pieces)[0]}"]
     if len(operands) == 1:
         return [f"{np}.{name}({operands[0]}, {out})"]
     lines = [f"{np}.{name}({operands[0]}, {operands[1]}, {out})"]
