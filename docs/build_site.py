@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from mkdocs.structure.files import File
 
+from graphc.table.phrases import leaf
 from graphc.write.mathml import mathml
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ def on_page_markdown(markdown, page, config, files):
     parts = FENCED.split(markdown)
     parts[::2] = [
         FORMULA.sub(
-            lambda found: mathml(found[1]),
+            lambda found: mathml(leaf(found[1])),
             PROSE_LINK.sub(lambda found: f"]({target(found[1], place.parent)})", prose),
         )
         for prose in parts[::2]

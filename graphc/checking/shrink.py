@@ -11,7 +11,8 @@ from ..algebra.exact import as_float
 from ..errors import GraphcError
 from ..structure.reach import mentioned, upstream
 from ..structure.structure import Structure
-from ..write.formula import as_source, expression_text, source_text
+from ..write.formula import expression_text, source_text
+from ..write.line import SOURCE
 from .arguments import Arguments
 from .neighbourhood import Neighbourhood
 from .report import Report
@@ -57,7 +58,7 @@ def _text(graph: Structure, node: int, values: dict[int, Any]) -> str:
     for (target, edge), row in graph.partials.items():
         if target == node:
             name = graph.names[sources[edge]]
-            derivative = expression_text(graph, row, as_source)
+            derivative = expression_text(graph, row, SOURCE)
             lines.append(f"d {graph.names[node]} / d {name} = {derivative}")
     return "\n".join(lines)
 

@@ -12,8 +12,9 @@ from ..structure.paths import topological
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.value import COMPARISONS, Value
-from ..write import text_form
-from ..write.formula import as_source, expression_text, source_text
+from ..write.formula import expression_text, source_text
+from ..write.line import SOURCE
+from ..write.numbers import value_source
 from .declaring import D
 from .expressions import declare_partial, expression
 
@@ -320,14 +321,14 @@ def to_networkx(graph: Structure) -> Any:
         if row in graph.shapes:
             attributes["shape"] = graph.shapes[row]
         if row in graph.given:
-            attributes["value"] = text_form.values(graph.given[row])
+            attributes["value"] = value_source(graph.given[row])
         if row in graph.declared_outputs:
             attributes["output"] = 1 + graph.declared_outputs.index(row)
         other.add_node(graph.names[row], **attributes)
     for row in graph.nodes():
         for edge, source in enumerate(graph.formula(row).sources):
             own = graph.partials.get((row, edge))
-            attributes = {} if own is None else {"local": expression_text(graph, own, as_source)}
+            attributes = {} if own is None else {"local": expression_text(graph, own, SOURCE)}
             other.add_edge(graph.names[source], graph.names[row], **attributes)
     return other
 

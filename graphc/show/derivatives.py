@@ -11,8 +11,9 @@ from ..derive import modes as derive
 from ..errors import GraphcError, listing
 from ..structure.reach import origins
 from ..structure.structure import Structure
+from ..table.letters import name_latex
 from ..write import latex
-from ..write.formula import value_text
+from ..write.numbers import value_text
 from ..write.tables import Block, Table
 from .notation import TEXT, Notation
 
@@ -216,14 +217,14 @@ def derivatives_latex(question: Question, found: Iterable[Answer]) -> str:
     for answer in found:
         if question.form == "steps" or question.seeds is not None:  # an adjoint, or a tangent
             name = answer.of if question.mode == "forward" else answer.wrt
-            left = latex.name_latex(f"{name}_{_suffix(question)}")
+            left = name_latex(f"{name}_{_suffix(question)}")
         else:
-            left = latex.fraction("d", answer.of, answer.wrt)
+            left = latex.fraction("d", answer.of, answer.wrt).text
         no_path = "" if answer.reached else r" \quad \text{(no path)}"
         pairs.append((left, _result(question, answer.value) + no_path))
         arrow = r" \to "
         pairs += [
-            (rf"\text{{along }} {arrow.join(map(latex.name_latex, path))}", _result(question, z))
+            (rf"\text{{along }} {arrow.join(map(name_latex, path))}", _result(question, z))
             for path, z in answer.terms
         ]
     return latex.equations(pairs) + "\n"

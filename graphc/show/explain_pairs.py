@@ -13,7 +13,7 @@ from ..structure.structure import Structure
 from .explain import check_digits
 from .numbers import number
 from .sections import Block, given, kinks, limited, local_derivatives, values
-from .solution import Equation, Grid, Math, Prose, Section, Solution, label
+from .solution import Equation, Grid, Math, Prose, Section, Solution, label, sign
 from .working import Working
 
 MOST_NODES = 30
@@ -53,17 +53,17 @@ def explain_all_pairs(graph: Structure, at: Mapping[str, Any] | None, digits: in
         )
     steps = [_pair(working, request, pair, found) for pair in found if pair[0] != pair[1]]
     rule: Prose = (
-        Math("S(i, j)", "S(i, j)"),
+        sign("S(i, j)"),
         " is the derivative of ",
-        Math("j", "j"),
+        sign("j"),
         " by ",
-        Math("i", "i"),
+        sign("i"),
         ". It is 1 if they are the same node; every other one is the sum over the nodes ",
-        Math("k", "k"),
+        sign("k"),
         " in the formula of ",
-        Math("j", "j"),
+        sign("j"),
         ": ",
-        Math("S(i, j) = sum of S(i, k)*z(k, j)", r"S(i, j) = \sum_{k} S(i, k) \, z(k, j)"),
+        sign("S(i, j) = sum of S(i, k)*z(k, j)", r"S(i, j) = \sum_{k} S(i, k) \, z(k, j)"),
         ". A pair without a path is left out.",
     )
     sections = (
@@ -111,7 +111,7 @@ def _table(
 
     def cell(source: int, target: int) -> Math:
         if (source, target) not in found:
-            return Math("", "")
+            return sign("")
         value = found[source, target]
         return number(value, working.digits) if working.numeric else working.told(value)[0][1]
 
@@ -123,11 +123,11 @@ def _table(
         return ()
     words: Prose = (
         "Row ",
-        Math("i", "i"),
+        sign("i"),
         ", column ",
-        Math("j", "j"),
+        sign("j"),
         ": ",
-        Math("S(i, j)", "S(i, j)"),
+        sign("S(i, j)"),
         "; an empty cell has no path.",
     )
-    return (words, Grid(Math("i", "i"), tuple(working.name(t) for t in targets), rows))
+    return (words, Grid(sign("i"), tuple(working.name(t) for t in targets), rows))

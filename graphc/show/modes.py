@@ -14,8 +14,8 @@ from ..shapes import shape_text
 from ..structure.reach import path_between, upstream
 from ..structure.structure import Structure
 from .sections import MOST, Block, limited
-from .solution import EQUAL, Equation, Equations, Math, Prose, Section
-from .working import Term, Working, joined, product
+from .solution import EQUAL, Equation, Equations, Math, Prose, Section, formed, sign
+from .working import Term, Working, between, joined, product
 
 MOST_PATHS = 64
 WRITTEN_OUT = 200  # nodes; the symbolic results of a larger graph are left as single steps
@@ -44,23 +44,23 @@ def _reverse(working: Working, target: int, paths: list[int], shown: set[int], a
         working, order, results, neighbours, steps, lambda node: working.total(node, target), "bar"
     )
     t = working.name(target)
-    sign = Math(f"S(i, {t.text})", f"S(i, {t.latex})")
     rule: Prose = (
-        sign,
+        formed("S(i, {0})", t),
         " is the derivative of ",
         t,
         " by ",
-        Math("i", "i"),
+        sign("i"),
         ". It is 1 for ",
         t,
         " itself; every other one is the sum over the nodes ",
-        Math("j", "j"),
+        sign("j"),
         " that use ",
-        Math("i", "i"),
+        sign("i"),
         ": ",
-        Math(
-            f"S(i, {t.text}) = sum of S(j, {t.text})*z(i, j)",
-            rf"S(i, {t.latex}) = \sum_{{j}} S(j, {t.latex}) \, z(i, j)",
+        formed(
+            "S(i, {0}) = sum of S(j, {0})*z(i, j)",
+            t,
+            latex=r"S(i, {0}) = \sum_{{j}} S(j, {0}) \, z(i, j)",
         ),
         ", taken from the output backwards.",
         " The products of vectors and matrices are written in matrix form." * graph.has_tensors,
@@ -115,7 +115,7 @@ def _updates(
         value = results.get(name)
         near = neighbours(node)
         if node == order[0]:
-            found.append(working.equation(left, [(EQUAL, Math("1", "1"))], 1))
+            found.append(working.equation(left, [(EQUAL, sign("1"))], 1))
         elif steps is not None and node in steps.sums and _has_tensor(graph, node, near):
             found.append(working.step(left, steps, node, value, signs))
         else:
@@ -185,21 +185,22 @@ def _forward(working: Working, target: int, paths: list[int], shown: set[int], a
         )
         s = working.name(source)
         rule: Prose = (
-            Math(f"S({s.text}, j)", f"S({s.latex}, j)"),
+            formed("S({0}, j)", s),
             " is the derivative of ",
-            Math("j", "j"),
+            sign("j"),
             " by ",
             s,
             ". It is 1 for ",
             s,
             " itself; every other one is the sum over the nodes ",
-            Math("i", "i"),
+            sign("i"),
             " in the formula of ",
-            Math("j", "j"),
+            sign("j"),
             ": ",
-            Math(
-                f"S({s.text}, j) = sum of S({s.text}, i)*z(i, j)",
-                rf"S({s.latex}, j) = \sum_{{i}} S({s.latex}, i) \, z(i, j)",
+            formed(
+                "S({0}, j) = sum of S({0}, i)*z(i, j)",
+                s,
+                latex=r"S({0}, j) = \sum_{{i}} S({0}, i) \, z(i, j)",
             ),
             ", taken from the input forwards.",
         )
@@ -220,11 +221,11 @@ def _paths(working: Working, target: int, paths: list[int], shown: set[int], at:
         steps, signs, numbers, total = [], [], [], None
         for path, value in islice(derive.path_products(request, source, target), MOST_PATHS):
             number += 1
-            sign = Math(f"P{number}", f"P_{{{number}}}")
+            called = sign(f"P{number}", f"P_{{{number}}}")
             total = value if total is None else request.evaluation.add(total, value)
             shown_value = request.finish(value, lambda: "the product along a path")
-            steps.append(_path(working, sign, path, shown_value))
-            signs.append(sign)
+            steps.append(_path(working, called, path, shown_value))
+            signs.append(called)
             numbers.append(shown_value)
         if count > MOST_PATHS:
             result = derive.derivative(graph, end, name, at)
@@ -249,12 +250,12 @@ def _paths(working: Working, target: int, paths: list[int], shown: set[int], at:
     return sections, found
 
 
-def _path(working: Working, sign: Math, path: derive.Path, value: Any) -> Equation:
+def _path(working: Working, left: Math, path: derive.Path, value: Any) -> Equation:
     """One path: the product of its local derivatives, in signs and in numbers."""
     graph = working.graph
     edges = [edge for _, edge in path[1:]]
     names = [working.name(node) for node, _ in path]
-    note: Prose = (Math(" -> ".join(n.text for n in names), r" \to ".join(n.latex for n in names)),)
+    note: Prose = (between(names, " -> ", r" \to "),)
     found = [(EQUAL, product([working.local(edge) for edge in edges]))] if edges else []
     scalar = not any(graph.shape(row) for node, _ in path for row in graph.formula(node).rows)
     if working.numeric and edges and scalar:
@@ -263,7 +264,7 @@ def _path(working: Working, sign: Math, path: derive.Path, value: Any) -> Equati
             found.append(working.products([numbers]))
     elif not scalar:
         found = []  # a product of matrices is not the product of their signs
-    return working.equation(sign, [*found, *working.told(value)], value, note)
+    return working.equation(left, [*found, *working.told(value)], value, note)
 
 
 def _path_sum(

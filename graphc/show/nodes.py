@@ -8,7 +8,9 @@ from typing import Any
 from ..derive.request import Request
 from ..structure.structure import Structure
 from ..write import latex
-from ..write.formula import Style, as_text, expression_text
+from ..write.formula import expression_text
+from ..write.line import TEXT as LINE
+from ..write.rows import Style
 from ..write.tables import Block, Table
 from .notation import LATEX, TEXT, Notation
 
@@ -16,7 +18,7 @@ STOPPED = "stopped"  # what an edge says that no derivative passes
 
 
 def local_derivatives(
-    graph: Structure, style: Style = as_text
+    graph: Structure, style: Style = LINE
 ) -> Iterator[tuple[str, str, str | None]]:
     """(source, target, partial as a formula) of each edge; None where no derivative passes."""
     request = Request(graph, at=None, rows=True)
@@ -65,13 +67,13 @@ def graph_latex(graph: Structure) -> str:
     """The formulas of the graph and its local derivatives, as equations."""
     names = graph.names
     formulas = [
-        (latex.name_latex(names[node]), formula)
+        (LATEX.name(names[node]).text, formula)
         for node in graph.nodes()
         if (formula := LATEX.formula(graph, node))
     ]
     partials = [
-        (latex.fraction(r"\partial", target, source), local)
-        for source, target, local in local_derivatives(graph, latex.style)
+        (latex.fraction(r"\partial", target, source).text, local)
+        for source, target, local in local_derivatives(graph, LATEX.style)
         if local is not None
     ]
     return "\n".join(latex.equations(pairs) for pairs in (formulas, partials) if pairs) + "\n"

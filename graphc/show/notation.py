@@ -8,16 +8,18 @@ from typing import Any
 
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from ..write import latex
-from ..write.formula import Style, as_text, formula_text, value_text
+from ..table.phrases import Phrase, name_display, name_line
+from ..write import latex, line
+from ..write.numbers import value_line
+from ..write.rows import Style, formula_phrase
 
 
 @dataclass(frozen=True)
 class Notation:
     """How to write mathematics; `math` and `code` put text into its surroundings."""
 
-    name: Callable[[str], str]
-    number: Callable[[Any], str]
+    name: Callable[[str], Phrase]
+    number: Callable[[Any], Phrase]
     expression: Callable[[Any], str]
     style: Style
     pi: str
@@ -27,22 +29,24 @@ class Notation:
 
     def names(self, names: list[str]) -> str:
         """Several names, separated by commas."""
-        return ", ".join(self.math(self.name(name)) for name in names)
+        return ", ".join(self.math(self.name(name).text) for name in names)
 
     def path(self, *names: str) -> str:
         """Names with arrows between them."""
-        return self.math(self.arrow.join(map(self.name, names)))
+        return self.math(self.arrow.join(self.name(name).text for name in names))
 
     def formula(self, graph: Structure, node: int) -> str:
         """The right-hand side of a node, or its given value; empty if it has neither."""
         if node in graph.given:
-            return self.math(self.number(graph.given[node]))
+            return self.math(self.number(graph.given[node]).text)
         op = graph.ops[node]
         if op in ("input", "param"):
             return ""
         if op == "const":
-            return self.math(self.number(graph.settings(node)["value"]))
-        return self.math(self.pi if op == "pi" else formula_text(graph, node, self.style))
+            return self.math(self.number(graph.settings(node)["value"]).text)
+        if op == "pi":
+            return self.math(self.pi)
+        return self.math(formula_phrase(graph, node, self.style, {}).text)
 
 
 def in_markdown(text: str) -> str:
@@ -50,12 +54,12 @@ def in_markdown(text: str) -> str:
     return text.replace("<", r"\lt ").replace(">", r"\gt ").replace("|", r"\vert ")
 
 
-TEXT = Notation(str, value_text, str, as_text, "pi", " -> ", str, str)
+TEXT = Notation(name_line, value_line, str, line.TEXT, "pi", " -> ", str, str)
 LATEX = Notation(
-    latex.name_latex,
-    lambda value: latex.number_latex(value)[0],
+    name_display,
+    latex.number_latex,
     latex.expression_latex,
-    latex.style,
+    latex.LATEX,
     FUNCTIONS["pi"].latex,
     r" \to ",
     str,

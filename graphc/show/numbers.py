@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import Undefined, as_float, present
-from ..table.matrix_form import ATOM, Piece
+from ..table.phrases import ATOM, Phrase, leaf
 from .notation import LATEX, TEXT, Notation
-from .solution import ABOUT, EQUAL, Math
+from .solution import ABOUT, EQUAL, Math, sign
 
 INSIDE = 12  # characters; a longer exact number is rounded where it stands inside a formula
 ALONE = 40  # characters of an exact number that stands on its own
@@ -36,7 +36,7 @@ def presented(value: Any) -> Any:
 def sides(value: Any, digits: int, longest: int = ALONE) -> Sides:
     """How a value is told at the end of an equation: exactly if it can be read, then rounded."""
     if value is None:
-        return [(EQUAL, Math("undefined", r"\text{undefined}"))]
+        return [(EQUAL, sign("undefined", r"\text{undefined}"))]
     if np.ndim(value):
         return _array_sides(value, digits)
     exact = _exact(value, longest)
@@ -49,18 +49,18 @@ def sides(value: Any, digits: int, longest: int = ALONE) -> Sides:
     return found
 
 
-def piece(value: Any, digits: int, notation: Notation) -> tuple[Piece, bool]:
+def number_inside(value: Any, digits: int, notation: Notation) -> tuple[Phrase, bool]:
     """A number inside a formula, and whether it was rounded."""
     if np.ndim(value):
-        return (_array(value, digits, notation), ATOM), not _array_exact(value)
+        return leaf(_array(value, digits, notation)), not _array_exact(value)
     exact = _exact(value, INSIDE)
     if exact is None:
         shown = rounded(value, digits)
         text = shown.text if notation is TEXT else shown.latex
         tight = SUM if text.startswith("-") else (PRODUCT if "times" in text else ATOM)
-        return (text, tight), not _same(value, shown)
+        return leaf(text, tight), not _same(value, shown)
     text = exact.text if notation is TEXT else exact.latex
-    return (text, _binding(value, text, notation)), False
+    return leaf(text, _binding(value, text, notation)), False
 
 
 def following(found: Sides, told: Sides) -> Sides:
@@ -80,8 +80,8 @@ def fits(value: Any) -> bool:
 def number(value: Any, digits: int) -> Math:
     """A number in a cell: exact if it is short, else rounded."""
     if value is None:
-        return Math("undefined", r"\text{undefined}")
-    return Math(piece(value, digits, TEXT)[0][0], piece(value, digits, LATEX)[0][0])
+        return sign("undefined", r"\text{undefined}")
+    return Math(*(number_inside(value, digits, notation)[0] for notation in (TEXT, LATEX)))
 
 
 def rounded(value: Any, digits: int) -> Math:
@@ -90,8 +90,8 @@ def rounded(value: Any, digits: int) -> Math:
     text = f"{nearest:#.{digits}g}".rstrip(".")
     whole, _, exponent = text.partition("e")
     if not exponent:
-        return Math(text, text)
-    return Math(text, rf"{whole} \times 10^{{{int(exponent)}}}")
+        return sign(text)
+    return sign(text, rf"{whole} \times 10^{{{int(exponent)}}}")
 
 
 @lru_cache(maxsize=4096)
@@ -114,9 +114,9 @@ def _exact(value: Any, longest: int) -> Math | None:
     if len(text) > longest:
         return None
     if value.denominator == 1:
-        return Math(text, text)
-    sign = "-" if value < 0 else ""
-    return Math(text, rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}")
+        return sign(text)
+    minus = "-" if value < 0 else ""
+    return sign(text, rf"{minus}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}")
 
 
 def _over(expression: Any, longest: int) -> bool:
@@ -137,7 +137,7 @@ def _irrational(value: Any, longest: int) -> Math | None:
     if any(atom.is_Float for atom in value.atoms()):
         return None
     text = str(value)
-    return None if len(text) > longest else Math(text, LATEX.expression(value))
+    return None if len(text) > longest else sign(text, LATEX.expression(value))
 
 
 def _is_rational(value: Any) -> bool:
@@ -182,15 +182,15 @@ def _array_exact(value: Any) -> bool:
 def _array_sides(value: Any, digits: int) -> Sides:
     if np.size(value) > LARGEST_ARRAY or np.ndim(value) > 2:
         shape = tuple(np.shape(value))
-        told = Math(f"an array of shape {shape}", rf"\text{{an array of shape {shape}}}")
+        told = sign(f"an array of shape {shape}", rf"\text{{an array of shape {shape}}}")
         return [(EQUAL, told)]
     found: Sides = []
     if _array_exact(value):
-        exact = Math(_array(value, digits, TEXT), _array(value, digits, LATEX))
+        exact = sign(_array(value, digits, TEXT), _array(value, digits, LATEX))
         if all(map(_is_rational, np.asarray(value, dtype=object).flat)):
             return [(EQUAL, exact)]
         found = [(EQUAL, exact)] if len(exact.text) <= ALONE else []
-    rows = Math(*(_array(value, digits, n, exactly=False) for n in (TEXT, LATEX)))
+    rows = sign(*(_array(value, digits, n, exactly=False) for n in (TEXT, LATEX)))
     return [*found, (EQUAL if _array_same(value, digits) else ABOUT, rows)]
 
 

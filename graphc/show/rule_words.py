@@ -5,36 +5,12 @@ from __future__ import annotations
 from ..algebra.rules import Rows, rule
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from ..table.matrix_form import form_of
+from ..table.phrases import phrase
 from ..table.tensors import OPERATIONS
-from ..write import latex
-from ..write.formula import as_text, expression_text
+from ..write.latex import LATEX
+from ..write.line import TEXT
+from ..write.rows import expression_phrase, site_of
 from .solution import Math, Prose
-
-WORDS = {
-    "add": "sum rule",
-    "sub": "sum rule",
-    "neg": "constant factor",
-    "mul": "product rule",
-    "div": "quotient rule",
-    "ratio_or_0": "quotient rule",
-    "product_or_0": "product rule",
-    "power": "power rule",
-    "pow": "power rule",
-    "identity": "copy",
-    "where": "the branch taken",
-    "gather": "selection",
-    "scatter": "selection",
-    "reshape": "the same elements",
-    "largest": "all to the largest",
-}
-CONTRACTIONS = {
-    "matmul": "matrix product",
-    "outer": "outer product",
-    "product": "element-wise product",
-    "sum": "sum rule",
-    "transpose": "transpose",
-}
 
 
 def rule_words(graph: Structure, node: int, edge: int) -> Prose:
@@ -74,13 +50,13 @@ def _between(graph: Structure, node: int, source: int) -> list[int]:
 
 def _words(graph: Structure, row: int) -> Prose:
     op = graph.ops[row]
-    if op == "contract":
-        form = form_of(graph.settings(row)["spec"], {})
-        return (CONTRACTIONS.get(form.word if form is not None else "", "linear"),)
-    if op in WORDS:
-        return (WORDS[op],)
-    if op in OPERATIONS or len(graph.operands[row]) != 1:
-        return (f"{op}: {FUNCTIONS[op].kinks}" if op in FUNCTIONS and FUNCTIONS[op].kinks else op,)
+    if op in OPERATIONS:
+        return (OPERATIONS[op].rule_words(site_of(graph, row)),)
+    record = FUNCTIONS[op]
+    if record.rule:
+        return (record.rule,)
+    if len(graph.operands[row]) != 1:
+        return (f"{op}: {record.kinks}" if record.kinks else op,)
     return (_derivative_of(op, graph.settings(row)),)
 
 
@@ -90,12 +66,10 @@ def _derivative_of(op: str, settings: dict[str, object]) -> Math:
     u = scratch.bind("u", scratch.append("input"))
     own = scratch.operation(op, (u,), dict(settings))
     partial = rule(op, 1, dict(settings)).partials[0].run(Rows(scratch), [u, own])
+    forms = (TEXT, "{0}' = {1}"), (LATEX, r"\tfrac{{d}}{{du}} {0} = {1}")
     return Math(
-        f"{expression_text(scratch, own, as_text)}' = {expression_text(scratch, partial, as_text)}",
-        rf"\tfrac{{d}}{{du}} {latex_of(scratch, own)} = {latex_of(scratch, partial)}",
+        *(
+            phrase(form, *(expression_phrase(scratch, row, style, {}) for row in (own, partial)))
+            for style, form in forms
+        )
     )
-
-
-def latex_of(graph: Structure, row: int) -> str:
-    """A row in LaTeX."""
-    return expression_text(graph, row, latex.style)

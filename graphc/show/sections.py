@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .numbers import sides
-from .solution import Equation, Equations, Math, Prose, Section
+from .solution import Equation, Equations, Math, Prose, Section, sign
 from .working import Working, shape_words
 
 MOST = 100  # equations of one section
@@ -67,11 +67,11 @@ def local_derivatives(working: Working, shown: set[int]) -> Section:
     found = [working.slope(edge) for edge in edges[:MOST]]
     steps = [step for step in found if step is not None]
     prose: Prose = (
-        Math("z(i, j)", "z(i, j)"),
+        sign("z(i, j)"),
         " is the local derivative of node ",
-        Math("j", "j"),
+        sign("j"),
         " by the node ",
-        Math("i", "i"),
+        sign("i"),
         " that its formula mentions, everything else held.",
     )
     blocks: list[Block] = [prose, *limited(steps, "edges", len(edges) - len(found) + len(steps))]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..table.phrases import Phrase, leaf, phrase
 from .notation import LATEX, TEXT, Notation
 
 EQUAL, ABOUT = "=", "≈"
@@ -13,13 +14,34 @@ EQUAL, ABOUT = "=", "≈"
 
 @dataclass(frozen=True)
 class Math:
-    """A piece of mathematics, as plain text and in LaTeX."""
+    """A piece of mathematics: a line of text, and how LaTeX and pages display it."""
 
-    text: str
-    latex: str
+    line: Phrase
+    display: Phrase
+
+    @property
+    def text(self) -> str:
+        return self.line.text
+
+    @property
+    def latex(self) -> str:
+        return self.display.text
 
 
-def written(write: Callable[[Notation], str]) -> Math:
+def sign(text: str, latex: str = "") -> Math:
+    """A sign, and what it is in LaTeX, if that is another."""
+    return Math(leaf(text), leaf(latex or text))
+
+
+def formed(form: str, *parts: Math, latex: str = "", word: str = "") -> Math:
+    """Mathematics put into a form; in LaTeX perhaps into another."""
+    return Math(
+        phrase(form, *(part.line for part in parts), word=word),
+        phrase(latex or form, *(part.display for part in parts), word=word),
+    )
+
+
+def written(write: Callable[[Notation], Phrase]) -> Math:
     """The mathematics that a function writes in each notation."""
     return Math(write(TEXT), write(LATEX))
 

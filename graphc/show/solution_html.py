@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
+from ..table.phrases import leaf, terms
 from ..write.mathml import mathml
 from .solution import Equation, Equations, Grid, Math, Prose, Solution
-from .solution_latex import RELATIONS, WIDTH, fits, summands
+from .solution_latex import RELATIONS, WIDTH, fits
 
 STYLE = """\
 .graphc-solution { max-width: 50rem; margin: 0 auto; padding: 1rem; line-height: 1.5;
@@ -55,7 +56,7 @@ def fragment(solution: Solution) -> str:
 
 def words(prose: Prose) -> str:
     """Words, escaped, with mathematics between them."""
-    return "".join(_shown(p) if isinstance(p, str) else mathml(p.latex) for p in prose)
+    return "".join(_shown(p) if isinstance(p, str) else mathml(p.display) for p in prose)
 
 
 def _shown(text: str) -> str:
@@ -66,15 +67,15 @@ def _shown(text: str) -> str:
 def _rows(step: Equation) -> str:
     """One table row if the equation is short, else one for each side."""
     note = f'<td class="note">({words(step.note)})</td>' if step.note else "<td></td>"
-    sides = [(RELATIONS[relation], _side(side)) for relation, side in step.sides]
+    sides = [(mathml(leaf(RELATIONS[relation])), _side(side)) for relation, side in step.sides]
     if fits(step, WIDE) and sides:
-        more = "".join(f" {mathml(relation)} {side}" for relation, side in sides[1:])
+        more = "".join(f" {relation} {side}" for relation, side in sides[1:])
         sides = [(sides[0][0], sides[0][1] + more)]
     rows = []
-    for place, (relation, side) in enumerate(sides or [("", "")]):
-        left = mathml(step.left.latex) if not place else ""
+    for place, (relation, side) in enumerate(sides or [(mathml(leaf("")), "")]):
+        left = mathml(step.left.display) if not place else ""
         rows.append(
-            f'<tr><td class="left">{left}</td><td>{mathml(relation)}</td>'
+            f'<tr><td class="left">{left}</td><td>{relation}</td>'
             f"<td>{side}</td>{note if not place else '<td></td>'}</tr>"
         )
     return "\n".join(rows)
@@ -83,15 +84,16 @@ def _rows(step: Equation) -> str:
 def _side(side: Math) -> str:
     """A side, a long one in pieces between which the browser may break the line."""
     if len(side.text) <= WIDTH:
-        return mathml(side.latex)
-    return " ".join(mathml(part.strip()) for part in summands(side.latex) if part.strip())
+        return mathml(side.display)
+    first, *more = terms(side.display)
+    return " ".join([mathml(first), *(mathml(term, after=True) for term in more)])
 
 
 def _grid(grid: Grid) -> str:
-    head = "".join(f"<th>{mathml(cell.latex)}</th>" for cell in (grid.corner, *grid.columns))
+    head = "".join(f"<th>{mathml(cell.display)}</th>" for cell in (grid.corner, *grid.columns))
     rows = "\n".join(
-        f"<tr><th>{mathml(name.latex)}</th>"
-        + "".join(f"<td>{mathml(cell.latex)}</td>" for cell in row)
+        f"<tr><th>{mathml(name.display)}</th>"
+        + "".join(f"<td>{mathml(cell.display)}</td>" for cell in row)
         + "</tr>"
         for name, row in grid.rows
     )

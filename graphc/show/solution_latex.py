@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from ..write.latex import GREEK, escaped, letters
+from ..table.letters import GREEK, escaped, letters
 from .solution import ABOUT, Equation, Equations, Grid, Math, Prose, Solution
 
 WIDTH = 64  # characters of plain text that one line of mathematics may stand for

@@ -13,13 +13,14 @@ from ..shapes import Shape
 from ..structure.reach import mentioned
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from ..table.matrix_form import Piece, bracket
-from ..write import latex
-from ..write.formula import Expression, Known, as_numpy, as_text, expression_text, formula_text
+from ..table.phrases import ATOM, Phrase, bound, bracket, bracket_latex, leaf, name_line, phrase
+from ..write import latex, line
+from ..write.formula import Expression
+from ..write.rows import Known, expression_phrase, formula_phrase
 from .notation import LATEX, TEXT, Notation
-from .numbers import ALONE, Sides, fits, following, piece, presented, sides
+from .numbers import ALONE, Sides, fits, following, number_inside, presented, sides
 from .rule_words import rule_words
-from .solution import ABOUT, EQUAL, Equation, Math, Prose, written
+from .solution import ABOUT, EQUAL, Equation, Math, Prose, formed, sign, written
 
 LONGEST = 600  # characters of one side of an equation
 MOST_TERMS = 24  # of a sum that is written out
@@ -50,21 +51,21 @@ class Working:
 
     def total(self, source: int, target: int) -> Math:
         """S(i, t), the derivative of t by i over all paths."""
-        names = self.graph.names
-        return written(lambda n: f"S({n.name(names[source])}, {n.name(names[target])})")
+        return formed("S({0}, {1})", self.name(source), self.name(target))
 
     def local(self, edge: Edge) -> Math:
         """z(i, j), the local derivative of one edge; parallel edges are numbered."""
         node, number = edge
-        names, formula = self.graph.names, self.graph.formula(node)
+        formula = self.graph.formula(node)
         source = formula.sources[number]
         place = formula.sources[: number + 1].count(source)
         twin = f", {place}" if formula.sources.count(source) > 1 else ""
-        return written(lambda n: f"z({n.name(names[source])}, {n.name(names[node])}{twin})")
+        return formed(f"z({{0}}, {{1}}{twin})", self.name(source), self.name(node))
 
     def derivative(self, of: int, wrt: int) -> Math:
         names = self.graph.names
-        return Math(f"d {names[of]} / d {names[wrt]}", latex.fraction("d", names[of], names[wrt]))
+        both = name_line(names[of]), name_line(names[wrt])
+        return Math(phrase("d {0} / d {1}", *both), latex.fraction("d", names[of], names[wrt]))
 
     def shape(self, row: int) -> Prose:
         """The shape of a tensor in words; nothing for a scalar."""
@@ -89,13 +90,13 @@ class Working:
             self._numbers[edge] = presented(0 if found is None else found)
         return self._numbers[edge]
 
-    def known(self, nodes: Iterable[int], notation: Notation) -> tuple[dict[int, Piece], bool]:
+    def known(self, nodes: Iterable[int], notation: Notation) -> tuple[dict[int, Phrase], bool]:
         """Numbers instead of names, and whether any was rounded."""
-        pieces, rounded = {}, False
+        found, rounded = {}, False
         for node in nodes:
-            pieces[node], cut = piece(self.number(node), self.digits, notation)
+            found[node], cut = number_inside(self.number(node), self.digits, notation)
             rounded = rounded or cut
-        return pieces, rounded
+        return found, rounded
 
     # Equations.
 
@@ -116,9 +117,10 @@ class Working:
     def _formula(self, node: int, text: Known, tex: Known) -> Math:
         graph = self.graph
         if graph.ops[node] == "pi":
-            return Math("pi", r"\pi")
+            return sign("pi", r"\pi")
         return Math(
-            formula_text(graph, node, as_text, text), formula_text(graph, node, latex.style, tex)
+            formula_phrase(graph, node, line.TEXT, text),
+            formula_phrase(graph, node, latex.LATEX, tex),
         )
 
     def _with_numbers(self, sources: Iterable[int], write: Any) -> Sides:
@@ -141,7 +143,7 @@ class Working:
         value = self.edge_number(edge)
         note = rule_words(graph, node, number)
         if row is None:
-            return self.equation(self.local(edge), [(EQUAL, Math("0", "0"))], value, note)
+            return self.equation(self.local(edge), [(EQUAL, sign("0"))], value, note)
         row = _in_order(request, row)
         found: Sides = [(EQUAL, self.expression(request.graph, row))]
         if self.numeric:
@@ -156,10 +158,10 @@ class Working:
         self, graph: Structure, row: int, text: Known | None = None, tex: Known | None = None
     ) -> Math:
         """A row in both notations."""
-        style = as_numpy if graph.has_tensors else as_text
+        style = line.NUMPY if graph.has_tensors else line.TEXT
         return Math(
-            expression_text(graph, row, style, text),
-            expression_text(graph, row, latex.style, tex),
+            expression_phrase(graph, row, style, text or {}),
+            expression_phrase(graph, row, latex.LATEX, tex or {}),
         )
 
     def update(
@@ -183,30 +185,29 @@ class Working:
         cut = False
         written_terms = []
         for term in factors:
-            both = []
-            for notation, times in ((TEXT, "*"), (LATEX, r" \cdot ")):
-                parts = []
-                for place, factor in enumerate(term):
-                    found, rounded = piece(factor, self.digits, notation)
-                    cut = cut or rounded
-                    parts.append(_bracketed(found, 3 if place else 2, notation))
-                both.append(times.join(parts))
-            written_terms.append(Math(*both))
+            factor_signs = []
+            for place, factor in enumerate(term):
+                least = 3 if place else 2
+                text, rounded = number_inside(factor, self.digits, TEXT)
+                tex, _ = number_inside(factor, self.digits, LATEX)
+                cut = cut or rounded
+                factor_signs.append(Math(bracket(text, least), bracket_latex(tex, least)))
+            written_terms.append(between(factor_signs, "*", r" \cdot "))
         return ABOUT if cut else EQUAL, joined(written_terms)
 
     def step(self, left: Math, trace: Trace, node: int, value: Any, signs: dict[int, Math]) -> Any:
         """left = one update in matrix form = the same in numbers = the value."""
         graph, row = trace.request.graph, trace.sums[node]
-        text = {r: (m.text, 9) for r, m in signs.items()}
-        tex = {r: (m.latex, 9) for r, m in signs.items()}
+        text = {row: bound(math.line, ATOM) for row, math in signs.items()}
+        tex = {row: bound(math.display, ATOM) for row, math in signs.items()}
         found: Sides = [(EQUAL, self.expression(graph, row, text, tex))]
         if self.numeric:
             found += following(found, sides(value, self.digits))
         return self.equation(left, found, value, self.shape(node))
 
-    def result(self, left: Math, sign: Math | None, value: Any, note: Prose = ()) -> Equation:
+    def result(self, left: Math, total: Math | None, value: Any, note: Prose = ()) -> Equation:
         """The derivative that was asked for."""
-        found: Sides = [] if sign is None else [(EQUAL, sign)]
+        found: Sides = [] if total is None else [(EQUAL, total)]
         return self.equation(left, found + self.told(value, 200), value, note)
 
     def told(self, value: Any, longest: int = ALONE) -> Sides:
@@ -214,8 +215,8 @@ class Working:
         if self.numeric or isinstance(value, int):
             return sides(value, self.digits, longest)
         if isinstance(value, Expression):
-            return [(EQUAL, Math(str(value), value.latex()))]
-        return [(EQUAL, Math(str(value), latex.expression_latex(value)))]
+            return [(EQUAL, Math(value.phrase(line.NUMPY), value.phrase(latex.LATEX)))]
+        return [(EQUAL, Math(leaf(str(value)), latex.expression_display(value)))]
 
     def equation(self, left: Math, found: Sides, value: Any, note: Prose = ()) -> Equation:
         """The sides one after another, none twice, none longer than can be read."""
@@ -238,10 +239,7 @@ class Working:
                 own = FUNCTIONS[op].kinks if chosen is None else f"kink={chosen}, as declared"
                 rules.append(f"{op}: {own}")
         formula = self._formula(node, {}, {})
-        equation = Math(
-            f"{self.name(node).text} = {formula.text}",
-            f"{self.name(node).latex} = {formula.latex}",
-        )
+        equation = formed("{0} = {1}", self.name(node), formula)
         convention = f" ({'; '.join(dict.fromkeys(rules))})" if rules else ""
         return (
             "Mind the kink: at this point ",
@@ -259,12 +257,18 @@ def shape_words(shape: Shape) -> str:
 
 def product(factors: Sequence[Math]) -> Math:
     """A product of signs."""
-    return Math("*".join(f.text for f in factors), r" \, ".join(f.latex for f in factors))
+    return between(factors, "*", r" \, ")
 
 
 def joined(terms: Sequence[Math]) -> Math:
     """A sum."""
-    return Math(" + ".join(t.text for t in terms), " + ".join(t.latex for t in terms))
+    return between(terms, " + ", " + ", word="+")
+
+
+def between(parts: Sequence[Math], text: str, tex: str, word: str = "") -> Math:
+    """Mathematics with a sign between its parts."""
+    holes = [f"{{{place}}}" for place in range(len(parts))]
+    return formed(text.join(holes), *parts, latex=tex.join(holes), word=word)
 
 
 def _in_order(request: Request, row: int) -> int:
@@ -283,7 +287,3 @@ def _in_order(request: Request, row: int) -> int:
     for factor in rest:
         first = graph.append("mul", (first, factor))
     return first
-
-
-def _bracketed(found: Piece, least: int, notation: Notation) -> str:
-    return (bracket if notation is TEXT else latex.bracket_latex)(found, least)

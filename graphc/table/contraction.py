@@ -17,6 +17,12 @@ from ..errors import GraphcError
 from ..shapes import Shape, Size, resolve, shape_text, unused_letters
 from .arrays import Scalars, bound_exact, boxed, is_exact, split_spec, unboxed
 from .contraction_text import DIAGONAL, array_text, into
+from .contraction_words import (
+    contraction,
+    contraction_latex,
+    contraction_rule,
+    contraction_source,
+)
 from .tensors import Arithmetic, Local, Pairs, Settings, Site, define
 from .writing import Variable, nested, place
 
@@ -250,6 +256,10 @@ define(
     pairs=_pairs,
     work=lambda site: tuple(_sizes(site).values()),
     text=array_text,
+    line=contraction,
+    source=contraction_source,
+    latex=contraction_latex,
+    rule=contraction_rule,
     into=into,
     script=_script,
     definitions={"numpy": {"diagonal": DIAGONAL}},

@@ -55,9 +55,14 @@ class Function:
     native: Mapping[str, str] = field(default_factory=dict)  # library -> name there
     code: Mapping[str, str] = field(default_factory=dict)  # back end -> text with {x}, {y}, ...
     latex: str = ""  # with {0}, {1}, ...; default: \operatorname{name}(...)
+    latex_on_tensors: str = ""  # where it acts on tensors, if that is written otherwise
     mark: str = ""  # what a drawing writes on the node; default: the name
+    rule: str = ""  # of differentiation, in words; default: its derivative as a formula
     infix: str = ""  # operator in text, with its binding strength below
     binding: int = 9
+    grips: tuple[int, int] | None = None  # how tightly its operands must bind, if not as it does
+    silent: bool = False  # it is written as its operand
+    loose: bool = False  # whatever stands beside it in LaTeX puts it in brackets
     word: bool = False  # in text it is called by its name all the same: the sign means another one
     looks: bool = False  # its value may be a view of an operand
     rounds: bool = True  # False: it only chooses among its operands, or negates
@@ -224,6 +229,7 @@ define(
     infix="+",
     binding=1,
     mark="+",
+    rule="sum rule",
     derivative=lambda a, b, o: (1, 1),
     latex="{0} + {1}",
     analytic=True,
@@ -235,6 +241,7 @@ define(
     infix="-",
     binding=1,
     mark="−",
+    rule="sum rule",
     derivative=lambda a, b, o: (1, -1),
     latex="{0} - {1}",
     analytic=True,
@@ -246,6 +253,7 @@ define(
     infix="*",
     binding=2,
     mark="×",
+    rule="product rule",
     derivative=lambda a, b, o: (b, a),
     latex="{0} {1}",
     analytic=True,
@@ -257,8 +265,10 @@ define(
     infix="/",
     binding=2,
     mark="÷",
+    rule="quotient rule",
     derivative=lambda a, b, o: (1 / b, -o / b),
     latex=r"\frac{{{0}}}{{{1}}}",
+    latex_on_tensors=r"{0} \oslash {1}",
     analytic=True,
 )
 define(
@@ -266,6 +276,7 @@ define(
     infix="-",
     binding=3,
     mark="−",
+    rule="constant factor",
     derivative=lambda x, o: -1,
     latex="-{0}",
     analytic=True,
@@ -285,10 +296,13 @@ define(
     attributes=("exponent",),
     infix="**",
     binding=4,
+    grips=(5, 3),
     mark="^",
+    rule="power rule",
     derivative=_power_derivative,
     domain=(POSITIVE,),
     latex="{0}^{{{1}}}",
+    latex_on_tensors=r"{0}^{{\odot {1}}}",
     analytic=True,
 )
 define(
@@ -297,7 +311,9 @@ define(
     domain=(POSITIVE, REAL),
     infix="**",
     binding=4,
+    grips=(5, 5),
     mark="^",
+    rule="power rule",
     derivative=lambda a, b, o: (product_or_0(b, a ** (b - 1)), product_or_0(o, log(a))),
     latex="{0}^{{{1}}}",
     code={"javascript": "power({a}, {b})"},
@@ -323,9 +339,11 @@ where: Function = define(
     parameters=("cond", "a", "b"),
     domain=(REAL, REAL, REAL),
     mark="?:",
+    rule="the branch taken",
     derivative=lambda cond, a, b, o: (0, taken(cond, 1), untaken(cond, 1)),
     code=dict.fromkeys(("c", "javascript"), "{cond} ? {a} : {b}"),
     latex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
+    loose=True,
     doc="the branch taken; the other one has no path",
     rounds=False,
 )
@@ -354,6 +372,8 @@ define(
     derivative=lambda x, o: 1,
     latex="{0}",
     mark="=",
+    rule="copy",
+    silent=True,
     looks=True,
     analytic=True,
     rounds=False,
@@ -378,8 +398,10 @@ ratio_or_0: Function = define(
     binding=2,
     word=True,
     mark="÷",
+    rule="quotient rule",
     derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
     latex=r"\frac{{{0}}}{{{1}}}",
+    latex_on_tensors=r"{0} \oslash {1}",
     doc="a / b, and 0 where b is 0: the slope of a norm at the origin",
     definitions={"numpy": {"ratio_or_0": RATIO_OR_0}},
 )
@@ -392,6 +414,7 @@ product_or_0: Function = define(
     binding=2,
     word=True,
     mark="×",
+    rule="product rule",
     derivative=lambda a, b, o: (b, where(a == 0, 0, a)),
     latex="{0} {1}",
     doc="a * b, and 0 where a is 0: the slopes of a power at base 0",
@@ -405,6 +428,7 @@ exp: Function = define(
     derivative=lambda x, o: o,
     native=library("exp"),
     latex="e^{{{0}}}",
+    latex_on_tensors=r"\exp\left({0}\right)",  # e^A would be the matrix exponential
     analytic=True,
 )
 log: Function = define(

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, shape_text
+from .contraction_words import JUXTAPOSED, beside, inverse_latex
 from .matrix_definitions import JAVASCRIPT, NUMPY
 from .matrix_form import Piece
 from .matrix_values import (
@@ -17,6 +18,7 @@ from .matrix_values import (
     log_determinant,
     solution,
 )
+from .phrases import Phrase, bracket_latex
 from .reductions import reduced_pairs
 from .tensors import Local, Settings, Shaper, Site, define
 from .writing import ArrayWriter, Variable
@@ -208,6 +210,7 @@ define(
     shape=lambda shapes, settings, labels: square(shapes, labels, "inv"),
     pull=_inverse_pull,
     push=_inverse_push,
+    latex=lambda site, parts: inverse_latex(parts[0]),
     value=inverse,
     call=lambda x: {},
     doc="The inverse of a square matrix.",
@@ -217,6 +220,7 @@ define(
     "det",
     shape=_scalar_of_square("det"),
     **_matrix_scalar(_determinant_slope),
+    latex=r"\det\left({0}\right)",
     value=determinant,
     call=lambda x: {},
     doc="The determinant of a square matrix.",
@@ -227,6 +231,7 @@ define(
     "logdet",
     shape=_scalar_of_square("logdet"),
     **_matrix_scalar(_logdet_slope),
+    latex=r"\log\det\left({0}\right)",
     value=log_determinant,
     call=lambda x: {},
     doc="The logarithm of a positive determinant.",
@@ -238,6 +243,7 @@ define(
     shape=lambda shapes, settings, labels: square(shapes, labels, "adjugate"),
     pull=_adjugate_pull,
     push=lambda here, k, tangent: _change(here, tangent),
+    latex=r"\operatorname{{adj}}\left({0}\right)",
     value=adjugate,
     call=lambda x: {},
     doc="The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse.",
@@ -253,11 +259,18 @@ define(
     doc="The change of adjugate(x) along v, a change of x.",
     **_texts("adjugate_change", "adjugateChange", library=False),
 )
+
+
+def _solve_latex(site: Site, parts: Sequence[Phrase]) -> Phrase:
+    return beside(inverse_latex(parts[0]), bracket_latex(parts[1], JUXTAPOSED))
+
+
 define(
     "solve",
     shape=_solve_shape,
     pull=_solve_pull,
     push=_solve_push,
+    latex=_solve_latex,
     value=solution,
     call=lambda a, b: {},
     doc="The x with a @ x = b.",

@@ -13,6 +13,7 @@ from ..errors import GraphcError
 from ..shapes import Shape
 from .arrays import bound_exact, boxed, unboxed
 from .matrix_form import Piece
+from .reduction_words import winner, winner_latex
 from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
 from .writing import ArrayWriter, Variable, axis_text, nested, place
 
@@ -310,6 +311,7 @@ define(
     batch=unchanged,
     pairs=reduced_pairs,
     word="max",
+    rule="all to the largest",
     text=_largest_text,
     script=_largest_script,
 )
@@ -320,6 +322,8 @@ define(
     push=lambda here, k, tangent: None,
     value=_winner_value,
     rounds=False,
+    line=winner,
+    latex=winner_latex,
     text=_winner_text,
     script=_winner_script,
     definitions={"numpy": {"winner": WINNER}},
@@ -334,6 +338,7 @@ define(
     kink="zero",
     batch=unchanged,
     pairs=reduced_pairs,
+    latex=r"\left\lVert {0} \right\rVert",
     text=_own("norm"),
     definitions={"numpy": {"norm": NORM}},
     native=("numpy",),
@@ -358,6 +363,7 @@ define(
     formula=_softmax_formula,
     analytic=True,
     batch=unchanged,
+    last=True,
     text=_own("softmax"),
     definitions={"numpy": {"softmax": SOFTMAX}},
 )

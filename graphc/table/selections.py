@@ -12,6 +12,16 @@ from ..shapes import Shape, Size, concrete, resolve
 from .arrays import bound_exact, boxed, elements, unboxed
 from .matrix_form import Piece, bracket
 from .places import Index, Window
+from .selection_words import (
+    gather_latex,
+    gather_line,
+    gather_source,
+    reshape_latex,
+    reshape_line,
+    scatter_latex,
+    scatter_line,
+    scatter_source,
+)
 from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
 from .writing import ArrayWriter, Variable, nested
 
@@ -216,6 +226,10 @@ define(
     batch=unchanged,
     pairs=_gather_pairs,
     text=_gather_text,
+    line=gather_line,
+    source=gather_source,
+    latex=gather_latex,
+    rule="selection",
     script=_gather_script,
     definitions={"numpy": {"gather": GATHER}},
 )
@@ -230,6 +244,10 @@ define(
     batch=unchanged,
     pairs=_scatter_pairs,
     text=_scatter_text,
+    line=scatter_line,
+    source=scatter_source,
+    latex=scatter_latex,
+    rule="selection",
     script=_scatter_script,
     definitions={"numpy": {"scatter": SCATTER, "put": PUT}},
 )
@@ -283,5 +301,9 @@ define(
     text=lambda writer, site, pieces: writer.call(
         "reshape", pieces[0][0], writer.shape(site.shape)
     ),
+    line=reshape_line,
+    source=reshape_line,
+    latex=reshape_latex,
+    rule="the same elements",
     script=_reshape_script,
 )

@@ -18,7 +18,9 @@ import numpy as np
 from ..shapes import LETTERS, Shape, Size
 from .functions import COMPOSED
 from .late import LATE
+from .letters import escaped
 from .matrix_form import Piece
+from .phrases import Phrase, call, call_latex, phrase, places
 from .writing import ArrayWriter, Variable, called, keywords_text
 
 Settings = Mapping[str, Any]
@@ -109,6 +111,15 @@ Script = Callable[[list[str], Variable, Sequence[Variable], Settings], str]
 Into = Callable[[str, Sequence[str], str], str]  # (namespace, operands, target) -> a call
 
 
+Writing = Callable[[Site, Sequence[Phrase]], Phrase]
+
+
+def _further(settings: Settings) -> dict[str, Any]:
+    """The settings of an operation besides its axes and its slope at a kink."""
+    told = ("axes", "kink")
+    return {key: value for key, value in settings.items() if key not in told and value is not None}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
     """Everything graphc knows about one tensor operation."""
@@ -133,6 +144,11 @@ class Operation:
     work: Callable[[Site], Shape] = lambda site: site.shape  # product: scalar operations, about
     # Its text.
     word: str = ""  # that calls it, where this is not its name
+    last: bool = False  # without an axis it takes the last one, not all
+    line: Writing | None = None  # as a line of NumPy, for people; None: a call by name
+    source: Writing | None = None  # in the text form, which is read back
+    latex: Writing | str | None = None  # or a form for its operands
+    rule: str | Callable[[Site], str] = ""  # of differentiation, in words; default: the name
     call: Callable[..., Settings] | None = None  # (*operands, **keywords) -> settings, checked
     text: Callable[[ArrayWriter, Site, Sequence[Piece]], Piece] | None = None
     into: Callable[[Site], Into | None] = lambda site: None  # the call that has out=
@@ -158,6 +174,47 @@ class Operation:
         return self.formula(
             Local(settings=settings, shapes=shapes, shape=(), algebra=numbers, args=args)
         )
+
+    def written(self, site: Site, parts: Sequence[Phrase]) -> Phrase:
+        """The operation as people write it in NumPy."""
+        return self.line(site, parts) if self.line is not None else self.called(site, parts)
+
+    def read_back(self, site: Site, parts: Sequence[Phrase]) -> Phrase:
+        """The operation in the text form."""
+        if self.source is not None:
+            return self.source(site, parts)
+        return self.called(site, parts, ("kink",))
+
+    def display(self, site: Site, parts: Sequence[Phrase]) -> Phrase:
+        """The operation in LaTeX; axes and settings stand below its name."""
+        if callable(self.latex):
+            return self.latex(site, parts)
+        axes = self.chosen_axes(site)
+        if self.latex and axes is None:
+            alone = len(parts) == 1 or "{1}" in self.latex
+            inside = parts if alone else [phrase(places(len(parts)), *parts)]  # norm(x, y)
+            return phrase(self.latex, *inside, word=self.name)
+        below = [] if axes is None else [str(axis + len(site.shapes[0])) for axis in axes]
+        below += [escaped(str(value)) for value in _further(site.settings).values()]
+        return call_latex(self.word or self.name, *parts, below=",".join(below))
+
+    def called(self, site: Site, parts: Sequence[Phrase], more: tuple[str, ...] = ()) -> Phrase:
+        """A call by name, with the axes, the settings, and those that people need not see."""
+        axes = self.chosen_axes(site)
+        words = [] if axes is None else [f"axis={axes[0] if len(axes) == 1 else axes}"]
+        hidden = {key: site.settings[key] for key in more if site.settings.get(key) is not None}
+        words += keywords_text(_further(site.settings) | hidden)
+        return call(self.word or self.name, *parts, more=words)
+
+    def chosen_axes(self, site: Site) -> tuple[int, ...] | None:
+        """The axes that have to be written: not those that it takes by itself."""
+        usual = (-1,) if self.last else tuple(range(-len(site.shapes[0]), 0))
+        axes: tuple[int, ...] | None = site.settings.get("axes")
+        return None if axes == usual else axes
+
+    def rule_words(self, site: Site) -> str:
+        """What it is called where it is differentiated."""
+        return self.rule(site) if callable(self.rule) else self.rule or self.name
 
     def array_text(self, writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
         """The operation as array code: a call of its definition, or of the library's function."""

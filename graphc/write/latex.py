@@ -3,438 +3,252 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from ..shapes import Shape, Size
 from ..structure.structure import Structure
-from ..table.functions import FUNCTIONS
-from ..table.matrix_form import (
+from ..table.contraction_words import JUXTAPOSED, ONES, beside, transposed_latex
+from ..table.functions import FUNCTIONS, Function
+from ..table.letters import escaped
+from ..table.phrases import (
     ATOM,
-    Form,
-    Piece,
-    chosen_axes,
-    einsum_parts,
-    form_of,
-    gather_text,
+    MINUS,
+    PLUS,
+    POWER,
+    TIMES,
+    Phrase,
+    bound,
+    bracket_latex,
+    call_latex,
+    leaf,
+    name_display,
+    phrase,
+    places,
 )
-from ..table.tensors import OPERATIONS
-from .formula import CALLS, formula_text, gates_columns, index_text, is_mask, number_text
+from ..table.selection_words import MOST_LISTED, element_latex
+from ..table.tensors import OPERATIONS, Site
+from .numbers import number_line
+from .rows import Part, Style, formula_phrase, gates_columns, index_text, is_mask, site_of
 
-GREEK_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
-)
-GREEK = frozenset(GREEK_NAMES.split())
-ACCENTS = {"bar": r"\bar", "dot": r"\dot"}
-_SPECIAL = {character: "\\" + character for character in "{}$&#_%"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-_WORD = re.compile(r"([^\W\d_]+)([0-9]*)\Z")
-_PART = re.compile(r"[^\W\d_]*[0-9]*\Z(?<=.)")
 _NUMBER = re.compile(r"\d|\\frac\{\d+\}\{\d+\}")
-MOST_LISTED = 12  # rows, columns and places that are written before the dots
-JUXTAPOSED = 4  # how tightly a product of matrices binds: more than a scalar factor or \odot
-POWER_BASE = 5  # what binds less tightly is put in brackets before it gets an exponent
-
-
-# Names.
-
-
-def name_latex(name: str) -> str:
-    r"""A node's name: y10 is y_{10}, h2_1 is h_{2,1}, alpha is \alpha, h1_bar is \bar{h}_{1}."""
-    first, *rest = name.rstrip("_").split("_")
-    word = _WORD.match(first)
-    if word is None or not all(map(_PART.match, rest)):
-        return rf"\mathtt{{{escaped(name)}}}"
-    stem = letters(word[1])
-    subscripts = [word[2]] if word[2] else []
-    for part in rest:
-        if part in ACCENTS:
-            stem = f"{ACCENTS[part]}{{{stem}}}"
-        else:
-            subscripts.append(part if part.isdigit() else name_latex(part))
-    return stem + (f"_{{{','.join(subscripts)}}}" if subscripts else "")
-
-
-def letters(word: str) -> str:
-    """A word of letters: Greek ones by name, single ones as they are, others upright as text."""
-    if word in GREEK:
-        return f"\\{word}"
-    if len(word) == 1:
-        if word.isascii():
-            return word
-        kind, _, letter = (
-            unicodedata.name(word, "").replace("LAMDA", "LAMBDA").rpartition(" LETTER ")
-        )
-        letter = letter.lower() if kind == "GREEK SMALL" else letter.capitalize()
-        if kind.startswith("GREEK") and letter in GREEK:
-            return f"\\{letter}"
-    return rf"\mathrm{{{escaped(word)}}}" if word.isascii() else rf"\text{{{escaped(word)}}}"
-
-
-def escaped(text: str) -> str:
-    """Text that LaTeX shows as it is."""
-    shown = (character if character.isprintable() else " " for character in text)
-    return "".join(_SPECIAL.get(character, character) for character in shown)
-
-
-# Formulas.
+_HOLE = re.compile(r"\{\{|\}\}|\\left|\\right|\{(\d)\}|\\begin|\\end")
 
 
 def formula_latex(graph: Structure, node: int) -> str:
     """The formula of a node as it was declared."""
-    return formula_text(graph, node, style)
+    return formula_phrase(graph, node, LATEX, {}).text
 
 
-def style(graph: Structure, row: int, operands: list[Piece]) -> Piece:
-    """One row in LaTeX, by the template of its function."""
+def _row(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
+    """One row in LaTeX, by the form of its function or operation."""
     op, settings = graph.ops[row], graph.settings(row)
-    if not operands:
-        if row in graph.names:
-            return name_latex(graph.names[row]), ATOM
-        if op == "const":
-            return number_latex(settings["value"])
-        word = settings.get("symbol", settings.get("size"))
-        return name_latex(word) if word is not None else FUNCTIONS[op].latex, ATOM
+    if not parts:
+        return _leaf(graph, row)
     if op in OPERATIONS:
-        return _operation(graph, row, operands)
+        return OPERATIONS[op].display(site_of(graph, row), parts)
     record = FUNCTIONS[op]
-    if row in graph.shapes and op in _ON_TENSORS:
-        written = _ON_TENSORS[op](graph, row, operands)
+    parts = [*parts, *(number_latex(settings[key]) for key in record.attributes)]
+    if row in graph.shapes:
+        written = _MATRICES[op](graph, row, parts) if op in _MATRICES else None
         if written is not None:
             return written
-    texts = [piece[0] for piece in operands]
-    if op in ("power", "pow"):
-        exponent = number_latex(settings["exponent"])[0] if op == "power" else texts[1]
-        return record.latex.format(bracket_latex(operands[0], POWER_BASE), exponent), 4
-    if op in ("div", "ratio_or_0"):
-        return record.latex.format(*texts), 4
-    if op == "neg":
-        return record.latex.format(bracket_latex(operands[0], 3)), 3
+        elementwise = not record.infix or graph.shape(graph.operands[row][-1])
+        if record.latex_on_tensors and elementwise:
+            return _filled(record, record.latex_on_tensors, parts)
+    return _function(record, parts)
+
+
+def _leaf(graph: Structure, row: int) -> Phrase:
+    op, settings = graph.ops[row], graph.settings(row)
+    if row in graph.names:
+        return name_display(graph.names[row])
+    if op == "const":
+        return number_latex(settings["value"])
+    word = settings.get("symbol", settings.get("size"))
+    return name_display(word) if word is not None else leaf(FUNCTIONS[op].latex)
+
+
+def _function(record: Function, parts: list[Phrase]) -> Phrase:
+    """A function by the form of its record, or by name."""
+    if record.silent:
+        return parts[0]
     if record.infix:
-        left, right = (
-            bracket_latex(operands[0], record.binding),
-            _right(operands[1], record.binding),
-        )
-        if op == "mul" and _NUMBER.match(right):
-            right = rf"\cdot {right}"  # 2 3 would read as 23
-        return record.latex.format(left, right), record.binding
-    if op == "identity":
-        return operands[0]
+        return _filled(record, record.latex, parts)
     if record.variadic:
-        texts = [", ".join(texts)]
+        parts = [phrase(places(len(parts)), *parts)]
     defaults = list(record.defaults.values())
-    while defaults and texts[-1] == number_latex(defaults.pop())[0]:
-        texts.pop()
-    call = r"\operatorname{{{}}}\left({}\right)"
-    if (
-        not record.latex
-        or f"{{{len(texts)}}}" in record.latex
-        or f"{{{len(texts) - 1}}}" not in record.latex
-    ):
-        return call.format(escaped(op), ", ".join(texts)), ATOM
-    binding = ATOM if record.latex.endswith((")", "|")) else 4
-    return record.latex.format(*texts), 0 if op == "where" else binding
+    while defaults and parts[-1].text == number_latex(defaults.pop()).text:
+        parts = parts[:-1]
+    mentioned = {place for place, _ in _holes(record.latex)}
+    if mentioned != set(range(len(parts))):
+        return call_latex(record.name, *parts)
+    return _filled(record, record.latex, parts)
 
 
-# Tensors.
+@lru_cache(maxsize=1024)
+def _holes(form: str) -> tuple[tuple[int, bool], ...]:
+    """(part, whether it stands within braces or brackets of its own) for each place of a form."""
+    depth, found = 0, []
+    for token in _HOLE.finditer(form):
+        depth += token[0] in ("{{", r"\left", r"\begin")
+        depth -= token[0] in ("}}", r"\right", r"\end")
+        if token[1]:
+            found.append((int(token[1]), depth > 0))
+    return tuple(found)
 
 
-def _call(name: str, *texts: str, below: str = "") -> Piece:
-    r"""\operatorname{name}_{below}(...)."""
-    mark = f"_{{{below}}}" if below else ""
-    return rf"\operatorname{{{escaped(name)}}}{mark}\left({', '.join(texts)}\right)", ATOM
+def _filled(record: Function, form: str, parts: list[Phrase]) -> Phrase:
+    """The parts in a form; those that stand free get brackets where they bind too loosely."""
+    free = {place for place, closed in _holes(form) if not closed}
+    if not free or not record.infix:
+        binding = ATOM if form.endswith((")", "|")) else POWER
+        return phrase(form, *parts, binding=0 if record.loose else binding, word=record.name)
+    least = record.grips or (record.binding, record.binding + 1)
+    held = list(parts)
+    for place in free:
+        held[place] = (_right if place else bracket_latex)(parts[place], least[place])
+    sign = record.infix if len(parts) > 1 else record.name
+    if form == "{0} {1}" and _NUMBER.match(held[1].text):
+        form = r"{0} \cdot {1}"  # 2 3 would read as 23
+    return phrase(form, *held, binding=record.binding, word=sign)
 
 
-def _size(size: Size) -> str:
-    return str(size) if isinstance(size, int) else name_latex(size)
+def _right(part: Phrase, least: int) -> Phrase:
+    """The right operand: a leading minus sign and an equal binding need brackets."""
+    return bracket_latex(part, ATOM + 1 if part.binding == MINUS else least)
 
 
-def _sizes(shape: Shape) -> str:
-    return r" \times ".join(map(_size, shape))
+# Composed functions, as they were called.
 
 
-def _transposed(piece: Piece) -> str:
-    text = piece[0]
-    if text.endswith("^{-1}") and piece[1] == JUXTAPOSED:
-        return text[: -len("{-1}")] + r"{-\top}"
-    if text.endswith(r"^{\top}") and piece[1] == 8:
-        return text[: -len(r"^{\top}")]
-    return bracket_latex(piece, ATOM) + r"^{\top}"
+def _call(graph: Structure, made: Any, part: Part) -> Phrase:
+    name, arguments, settings = made
 
-
-def _inverse(piece: Piece) -> Piece:
-    if piece[0].endswith(r"^{\top}") and piece[1] == 8:
-        return piece[0][: -len(r"{\top}")] + r"{-\top}", JUXTAPOSED
-    return bracket_latex(piece, ATOM) + "^{-1}", JUXTAPOSED
-
-
-NAMED: dict[str, Callable[..., Piece]] = {  # matrix functions with a sign of their own
-    "inv": lambda a: _inverse(a),
-    "det": lambda a: (rf"\det\left({a[0]}\right)", ATOM),
-    "logdet": lambda a: (rf"\log\det\left({a[0]}\right)", ATOM),
-    "adjugate": lambda a: (rf"\operatorname{{adj}}\left({a[0]}\right)", ATOM),
-    "norm": lambda *parts: (
-        rf"\left\lVert {', '.join(part[0] for part in parts)} \right\rVert",
-        ATOM,
-    ),
-    "solve": lambda a, b: (f"{_inverse(a)[0]} {bracket_latex(b, JUXTAPOSED)}", JUXTAPOSED),
-}
-
-
-def call_latex(graph: Structure, call: Any, piece: Callable[[int], Piece]) -> Piece:
-    """A composed function as it was called."""
-    name, arguments, settings = call
-
-    def text(argument: Any) -> str:
+    def written(argument: Any) -> Phrase:
         if isinstance(argument, list):
-            parts = ", ".join(text(part) for part in argument)
-            return f"[{parts}]" if name == "take" else parts  # places, or values
-        if isinstance(argument, tuple) and argument and argument[0] == "row":
-            return str(piece(argument[1])[0])
-        return (
-            rf"\mathtt{{{escaped(str(argument))}}}" if isinstance(argument, str) else str(argument)
+            inside = [written(each) for each in argument]
+            form = places(len(inside))
+            return phrase(f"[{form}]" if name == "take" else form, *inside)  # places, or values
+        if _is_row(argument):
+            return part(argument[1])
+        return leaf(
+            rf"\mathtt{{{escaped(argument)}}}" if isinstance(argument, str) else str(argument)
         )
 
     if name == "[]":
-        return _element(piece(arguments[0][1]), index_text(arguments[1]))
-    if name in NAMED and not settings:
-        return NAMED[name](*(piece(argument[1]) for argument in arguments))
+        return element_latex(part(arguments[0][1]), index_text(arguments[1]))
+    if name in OPERATIONS and not settings and all(map(_is_row, arguments)):
+        record, rows = OPERATIONS[name], [row for _, row in arguments]
+        site = Site(settings={}, shapes=[graph.shape(row) for row in rows], shape=())
+        return record.display(site, [part(row) for row in rows])
     words = [
-        text(value) if key == "axis" else rf"\mathrm{{{escaped(key)}}}={text(value)}"
+        written(value).text
+        if key == "axis"
+        else rf"\mathrm{{{escaped(key)}}}={written(value).text}"
         for key, value in settings.items()
         if key != "keepdims" and value is not None
     ]
-    return _call(name, *map(text, arguments), below=",".join(words))
+    return call_latex(name, *map(written, arguments), below=",".join(words))
 
 
-def _element(piece: Piece, index: str) -> Piece:
-    plain = piece[1] == ATOM and "_" not in piece[0]
-    return (piece[0] if plain else rf"\left({piece[0]}\right)") + f"_{{{index}}}", 8
+def _is_row(argument: Any) -> bool:
+    return isinstance(argument, tuple) and argument[:1] == ("row",)
 
 
-def _operation(graph: Structure, row: int, operands: list[Piece]) -> Piece:
-    """A tensor operation: a contraction by its matrix form, others by name."""
-    op, settings = graph.ops[row], graph.settings(row)
-    shape, inner = graph.shape(row), graph.shape(graph.operands[row][0])
-    texts = [piece[0] for piece in operands]
-    if op == "contract":
-        spec = settings["spec"]
-        form = form_of(spec, dict(zip(spec.partition("->")[2], shape, strict=True)))
-        ranks = [len(graph.shape(operand)) for operand in graph.operands[row]]
-        written = None if form is None else _contraction(form, ranks, shape, operands)
-        return written or _einsum(spec, shape, texts)
-    if op in NAMED and chosen_axes(op, settings, len(inner)) is None:
-        return NAMED[op](*operands)
-    if op == "gather":
-        if len(shape) > len(inner):
-            return _call("windows", *texts)
-        if settings["index"].has_gaps:
-            return _call("gather", *texts, below=_listed(settings["index"].array.tolist()))
-        return _element(operands[0], gather_text(("x", ATOM), inner, settings)[0][2:-1])
-    if op == "scatter" and not settings["index"].shape and len(shape) < 3:
-        unit: Piece = (f"e_{{{settings['index'].subscript}}}", ATOM)
-        if len(shape) == 1:
-            return unit if texts[0] == "1" else (f"{bracket_latex(operands[0], 2)} {unit[0]}", 2)
-        left, right = (operands[0], unit) if settings["axis"] == -1 else (unit, operands[0])
-        return f"{bracket_latex(left, JUXTAPOSED)} {_transposed(right)}", JUXTAPOSED
-    below = _listed(settings["index"].array.tolist()) if op == "scatter" else ""
-    if op == "reshape":
-        below = _sizes(settings["shape"])
-    elif (axes := chosen_axes(op, settings, len(inner))) is not None:
-        below = ",".join(str(axis + len(inner)) for axis in axes)
-    if op == "winner":
-        return _call("onehot", _call("argmax", *texts, below=below)[0])
-    return _call(OPERATIONS[op].word or op, *texts, below=below)
+LATEX = Style(_row, _call)
 
 
-def _listed(index: Any) -> str:
-    """Places along an axis, the first of them if there are many."""
-    if isinstance(index, int):
-        return str(index)
-    parts = [_listed(part) for part in index[:MOST_LISTED]]
-    parts += [r"\ldots"] * (len(index) > MOST_LISTED)
-    return f"[{', '.join(parts)}]"
+# Arithmetic with vectors and matrices, vectors being columns.
 
 
-def _einsum(spec: str, shape: Shape, texts: list[str]) -> Piece:
-    operands, out = spec.split("->")
-    words, result, added = einsum_parts(
-        operands.split(","), out, dict(zip(out, shape, strict=True))
-    )
-    signs = {"eye": "I", "ones": r"\mathbf{1}"}
-    texts = texts + [f"{signs[name]}_{{{_size(size)}}}" for name, size in added]
-    if texts[0] == "1" and not words[0] and len(words) > 1:
-        words, texts = words[1:], texts[1:]
-    return _call("einsum", *texts, below=rf"{','.join(words)} \to {result}")
+def _ranks(graph: Structure, row: int) -> list[int]:
+    return [len(graph.shape(operand)) for operand in graph.operands[row]]
 
 
-def _contraction(form: Form, ranks: list[int], shape: Shape, operands: list[Piece]) -> Piece | None:
-    """A contraction in matrix notation, vectors being columns."""
-
-    def part(place: int, flip: bool = False) -> str:
-        piece = operands[form.order[place]]
-        if form.transposed[place] != flip:
-            return _transposed(piece)
-        return bracket_latex(piece, JUXTAPOSED)
-
-    word = form.word
-    if word == "matmul" and max(ranks) <= 2:
-        if ranks[form.order[0]] == 1 and ranks[form.order[1]] == 2:  # x @ A
-            return f"{part(1, flip=True)} {part(0)}", JUXTAPOSED
-        if ranks == [1, 1] and operands[0][1] < ATOM <= operands[1][1]:  # x^T (A x)
-            return f"{part(1, flip=True)} {part(0)}", JUXTAPOSED
-        return f"{part(0, flip=ranks[form.order[0]] == 1)} {part(1)}", JUXTAPOSED
-    if word == "outer":
-        return f"{part(0)} {part(1, flip=True)}", JUXTAPOSED
-    if word == "product" and ranks[0] == ranks[1]:
-        return rf"{part(0)} \odot {part(1)}", 2
-    if word == "columns":
-        return rf"{part(0)} {_call('diag', operands[form.order[1]][0])[0]}", JUXTAPOSED
-    if word == "rows":
-        return rf"{_call('diag', operands[form.order[0]][0])[0]} {part(1)}", JUXTAPOSED
-    if word in ("trace_of_product", "trace"):
-        inner = f"{part(0)} {part(1)}" if word != "trace" else operands[0][0]
-        return rf"\operatorname{{tr}}\left({inner}\right)", ATOM
-    if word == "sum_of_product" and not form.axes and ranks == [2, 2]:
-        return rf"\operatorname{{tr}}\left({part(0, flip=True)} {part(1)}\right)", ATOM
-    if len(operands) == 1:
-        return _single(form, ranks[0], shape, operands[0])
-    return None
-
-
-def _single(form: Form, rank: int, shape: Shape, piece: Piece) -> Piece | None:
-    word, tight, ones = form.word, bracket_latex(piece, JUXTAPOSED), r"\mathbf{1}"
-    if word == "transpose":
-        return _transposed(piece), 8
-    if word == "diag":
-        return _call("diag", piece[0])
-    if word in ("eye", "full"):
-        unit = f"I_{{{_size(shape[0])}}}" if word == "eye" else f"{ones}_{{{_sizes(shape)}}}"
-        return (unit, ATOM) if piece[0] == "1" else (f"{bracket_latex(piece, 2)} {unit}", 2)
-    if word in ("newaxis", "repeat") and (rank, len(shape)) == (1, 2):  # in every row, or column
-        if form.axes == (0,):
-            return rf"{ones} {_transposed(piece)}", JUXTAPOSED
-        return rf"{tight} {ones}^{{\top}}", JUXTAPOSED
-    if word == "sum" and not form.keepdims and rank <= 2:
-        if rank == 1:
-            return rf"{ones}^{{\top}} {tight}", JUXTAPOSED
-        if not form.axes:
-            return rf"{ones}^{{\top}} {tight} {ones}", JUXTAPOSED
-        return f"{_transposed(piece) if form.axes == (0,) else tight} {ones}", JUXTAPOSED
-    if word in ("sum", "permute"):
-        return _call("sum" if word == "sum" else "transpose", piece[0], below=str(form.axes)[1:-1])
-    return None
-
-
-def _mul(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    ranks = [len(graph.shape(operand)) for operand in graph.operands[row]]
+def _mul(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+    ranks = _ranks(graph, row)
     if ranks in ([1, 2], [2, 1]):  # the columns of A, scaled
-        matrix, vector = operands if ranks == [2, 1] else operands[::-1]
-        return rf"{bracket_latex(matrix, JUXTAPOSED)} {_call('diag', vector[0])[0]}", JUXTAPOSED
+        matrix, vector = parts if ranks == [2, 1] else parts[::-1]
+        return beside(bracket_latex(matrix, JUXTAPOSED), call_latex("diag", vector))
+    left, right = parts
     if 0 not in ranks:
-        return rf"{bracket_latex(operands[0], 2)} \odot {_right(operands[1], 2)}", 2
+        both = bracket_latex(left, TIMES), _right(right, TIMES + 1)
+        return phrase(r"{0} \odot {1}", *both, binding=TIMES, word="*")
     if ranks[0]:
         return None
-    left, right = operands
-    scalar = rf"\left({left[0]}\right)" if left[1] == JUXTAPOSED and " " in left[0] else left[0]
-    if left[1] < 2 or r"\frac" in left[0]:
-        scalar = bracket_latex(left, 2)
-    plain = right[1] == 2 and not right[0].startswith("-")  # 2 (s x) is 2 s x
-    return f"{scalar} {right[0] if plain else _right(right, 2)}", 2
+    loose = left.binding < TIMES or (left.word == "@" and left.binding == JUXTAPOSED)
+    scalar = bracket_latex(left, ATOM) if loose else left
+    plain = right.binding == TIMES and not right.signed  # 2 (s x) is 2 s x
+    tensor = right if plain else _right(right, TIMES + 1)
+    return phrase("{0} {1}", scalar, tensor, binding=TIMES, word="*")
 
 
-def _neg(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    text, binding = operands[0]
-    return (f"-{text}", 3) if binding == 2 and not text.startswith("-") else None
+def _neg(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+    part = parts[0]
+    plain = part.binding == TIMES and not part.signed
+    return phrase("-{0}", part, binding=MINUS, word="neg") if plain else None
 
 
-def _sum(sign: str) -> Callable[[Structure, int, list[Piece]], Piece | None]:
+def _sum(sign: str) -> Callable[[Structure, int, list[Phrase]], Phrase | None]:
     """A sum in which a vector is added to every row of a matrix."""
 
-    def written(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-        ranks = [len(graph.shape(operand)) for operand in graph.operands[row]]
+    def written(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+        ranks = _ranks(graph, row)
         if sorted(ranks) != [1, 2]:
             return None
         left, right = (
-            (rf"\mathbf{{1}} {_transposed(piece)}", JUXTAPOSED) if rank == 1 else piece
-            for rank, piece in zip(ranks, operands, strict=True)
+            beside(leaf(ONES), transposed_latex(part)) if rank == 1 else part
+            for rank, part in zip(ranks, parts, strict=True)
         )
-        return f"{bracket_latex(left, 1)} {sign} {_right(right, 1)}", 1
+        both = bracket_latex(left, PLUS), _right(right, PLUS + 1)
+        return phrase(f"{{0}} {sign} {{1}}", *both, binding=PLUS, word=sign)
 
     return written
 
 
-def _div(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    if not graph.shape(graph.operands[row][1]):
+def _where(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+    condition, chosen, other = parts
+    if other.text != "0":
         return None
-    return rf"{bracket_latex(operands[0], 2)} \oslash {_right(operands[1], 2)}", 2
-
-
-def _power(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    exponent = number_latex(graph.settings(row)["exponent"])[0]
-    return rf"{bracket_latex(operands[0], POWER_BASE)}^{{\odot {exponent}}}", 4
-
-
-def _exp(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    return rf"\exp\left({operands[0][0]}\right)", ATOM  # e^A would be the matrix exponential
-
-
-def _where(graph: Structure, row: int, operands: list[Piece]) -> Piece | None:
-    if operands[2][0] != "0":
-        return None
-    mask = rf"\left[{operands[0][0]}\right]"
+    mask = phrase(r"\left[{0}\right]", condition)
     if is_mask(graph, row):
-        return mask, ATOM
+        return mask
     if gates_columns(graph, row):
-        return rf"{bracket_latex(operands[1], JUXTAPOSED)} {_call('diag', mask)[0]}", JUXTAPOSED
+        return beside(bracket_latex(chosen, JUXTAPOSED), call_latex("diag", mask))
     between = r" \odot " if graph.shape(graph.operands[row][1]) else " "
-    return f"{bracket_latex(operands[1], 2)}{between}{mask}", 2
+    both = bracket_latex(chosen, TIMES), mask
+    return phrase(f"{{0}}{between}{{1}}", *both, binding=TIMES, word="*")
 
 
-# element-wise functions that are written differently where they act on tensors
-_ON_TENSORS: dict[str, Callable[[Structure, int, list[Piece]], Piece | None]] = {
+_MATRICES: dict[str, Callable[[Structure, int, list[Phrase]], Phrase | None]] = {
     "add": _sum("+"),
     "sub": _sum("-"),
     "neg": _neg,
     "mul": _mul,
-    "div": _div,
-    "ratio_or_0": _div,
-    "power": _power,
-    "exp": _exp,
     "where": _where,
 }
 
 
-def _right(piece: Piece, binding: int) -> str:
-    """The right operand: a leading minus sign and an equal binding need brackets."""
-    return bracket_latex((piece[0], 0) if piece[1] == 3 else piece, binding + 1)
+# Numbers and results.
 
 
-def bracket_latex(piece: Piece, least: int) -> str:
-    """The text, in brackets if it binds less tightly than it must."""
-    return piece[0] if piece[1] >= least else rf"\left({piece[0]}\right)"
-
-
-def number_latex(value: Any) -> Piece:
+def number_latex(value: Any) -> Phrase:
     """A number of a formula, or a constant array."""
     if getattr(value, "shape", ()):
-        return matrix_latex(value), ATOM
-    text, binding = number_text(value)
-    fraction = re.fullmatch(r"(-?)(\d+)/(\d+)", text)
-    if fraction:
-        sign, above, below = fraction.groups()
-        return rf"{sign}\frac{{{above}}}{{{below}}}", 3 if sign else 4
-    if not re.fullmatch(r"-?[\d.]+", text):
-        return expression_latex(getattr(value, "expression", value)), 0
-    return text, binding
+        return leaf(matrix_latex(value))
+    if not isinstance(value, (int, float, Fraction)):
+        return bound(expression_display(getattr(value, "expression", value)), 0)
+    number = number_line(value)
+    size = number.parts[0] if number.word == "neg" else number
+    if size.word == "/":
+        sign = "-" * (number is not size)
+        form = rf"{sign}\frac{{{{{{0}}}}}}{{{{{{1}}}}}}"
+        return phrase(form, *size.parts, binding=MINUS if sign else POWER)
+    if re.fullmatch(r"-?[\d.]+", number.text):
+        return leaf(number.text, number.binding)
+    return bound(expression_display(value), 0)
 
 
 def matrix_latex(value: Any) -> str:
@@ -446,7 +260,7 @@ def matrix_latex(value: Any) -> str:
     rows = [[part] if len(value.shape) == 1 else part for part in value[:MOST_LISTED]]
     wide = len(value.shape) == 2 and value.shape[1] > MOST_LISTED
     lines = [
-        " & ".join([number_latex(part)[0] for part in row[:MOST_LISTED]] + [r"\cdots"] * wide)
+        " & ".join([number_latex(part).text for part in row[:MOST_LISTED]] + [r"\cdots"] * wide)
         for row in rows
     ]
     lines += [r"\vdots"] * (len(value) > MOST_LISTED)
@@ -454,18 +268,16 @@ def matrix_latex(value: Any) -> str:
     return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
-CALLS[style] = call_latex
+def expression_display(expression: Any) -> Phrase:
+    """A SymPy result or a number, with the names of nodes written as above."""
+    from .symbols import display
 
-
-# Results.
+    return display(expression)
 
 
 def expression_latex(expression: Any) -> str:
-    """A SymPy result, with the names of nodes written as above."""
-    import sympy
-
-    symbols = getattr(expression, "free_symbols", ())
-    return str(sympy.latex(expression, symbol_names={s: name_latex(s.name) for s in symbols}))
+    """The same as text."""
+    return expression_display(expression).text
 
 
 def equations(pairs: Iterable[tuple[str, str]]) -> str:
@@ -474,6 +286,7 @@ def equations(pairs: Iterable[tuple[str, str]]) -> str:
     return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
-def fraction(mark: str, of: str, wrt: str) -> str:
+def fraction(mark: str, of: str, wrt: str) -> Phrase:
     r"""The sign of a derivative; the mark is d, or \partial for a local one."""
-    return rf"\frac{{{mark} {name_latex(of)}}}{{{mark} {name_latex(wrt)}}}"
+    form = rf"\frac{{{{{mark} {{0}}}}}}{{{{{mark} {{1}}}}}}"
+    return phrase(form, name_display(of), name_display(wrt))

@@ -10,7 +10,8 @@ import pytest
 
 import graphc as gc
 from graphc.cli import main
-from graphc.write.latex import expression_latex, formula_latex, name_latex
+from graphc.table.letters import name_latex
+from graphc.write.latex import expression_latex, formula_latex
 from graphc.write.tables import Table, page_text, wrapped
 
 ROOT = Path(__file__).parents[2]

@@ -17,11 +17,11 @@ from graphc.algebra.rows import Rows
 from graphc.derive import differentiate
 from graphc.program import buffers, program, rewrites, running, sparse, wants
 from graphc.structure.structure import Structure
+from graphc.table import phrases
 from graphc.table import tensors as operations
 from graphc.table.functions import FUNCTIONS
 from graphc.table.places import Places
 from graphc.table.tensors import OPERATIONS
-from graphc.write import formula
 
 FAULTS: dict[str, Callable[[], None]] = {}
 
@@ -339,8 +339,7 @@ def single_precision_is_half_precision() -> None:
 
 @fault
 def text_loses_its_brackets() -> None:
-    original = formula.bracket
-    _everywhere(original, lambda piece, least: piece[0])
+    _everywhere(phrases.bracket, lambda part, least: part)
 
 
 @fault
