@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from graphc.algebra.rows import Rows
+from graphc.algebra.formulas import Formulas
 from graphc.algebra.rules import rule
 from graphc.graphs import Graph
 from graphc.table.functions import FUNCTIONS, Function
@@ -30,7 +30,7 @@ def derivative(record: Function) -> str:
     own = graph.bind("o", graph.append("input"))
     settings = {"exponent": 3} if record.name == "power" else {}
     partials = rule(record.name, len(rows), settings).partials
-    texts = [expression_text(graph, p.run(Rows(graph), [*rows, own])) for p in partials]
+    texts = [expression_text(graph, p.run(Formulas(graph), [*rows, own])) for p in partials]
     return ", ".join(f"`{text}`" for text in texts)
 
 

@@ -18,7 +18,7 @@ from ..table.tensors import OPERATIONS, Operation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .rows import Rows
+    from .formulas import Formulas
 
 MOST_CONDITIONS = 3  # that are written as nested selections before they become one
 
@@ -56,7 +56,7 @@ Mask = tuple[Literal, ...]  # all of these
 class Gates:
     """The masks of the rows that were carried through gates."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Formulas) -> None:
         self.rows = rows
         self.masks: dict[int, Mask] = {}
         self._inside: dict[int, int] = {}  # a selection -> what it selects
@@ -185,7 +185,7 @@ class Gates:
             self._same(a)(b) for a, b in zip(one, other, strict=True)
         )
 
-    # Rows.
+    # Formulas.
 
     def _stripped(self, row: int) -> int:
         """What an unnamed selection selects."""

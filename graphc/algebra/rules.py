@@ -13,34 +13,38 @@ from typing import Any
 from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import ancestors
+from ..structure.rows import Rows, interpret
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.tensors import Algebra
 from ..table.value import Value
-from .rows import Rows as Rows
+from .formulas import Formulas
 
 
 @dataclass(frozen=True)
 class Template:
-    """A little program: slot numbers 0, 1, ... are the arguments, then one slot per step."""
+    """A little program: its first rows are the arguments, and it gives the value of one row."""
 
-    steps: tuple[tuple[str, tuple[int, ...], dict[str, Any]], ...]
+    rows: Rows
+    arguments: int
     root: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Template) and self._columns() == other._columns()
+
+    def _columns(self) -> tuple[Any, ...]:
+        return self.rows.ops, self.rows.operands, self.rows.attributes, self.arguments, self.root
 
     @property
     def is_zero(self) -> bool:
         """Whether it is the constant 0."""
-        return bool(self.steps) and self.steps[-1][2].get("value") == 0  # the root comes last
+        return self.rows.settings(self.root).get("value") == 0
 
     def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
         """The value of the root on these arguments."""
-        slots = list(arguments)
-        for op, operands, settings in self.steps:
-            if op == "const":
-                slots.append(algebra.constant(settings["value"]))
-            else:
-                slots.append(algebra.apply(op, [slots[o] for o in operands], settings))
-        return slots[self.root]
+        values = [*arguments, *[None] * (len(self.rows.ops) - self.arguments)]
+        interpret(self.rows, range(self.arguments, len(values)), algebra, values)
+        return values[self.root]
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def _mentioned(ops: Sequence[str]) -> set[str]:
             record = FUNCTIONS.get(op)
             if record is not None and record.origin == "user":
                 bodies = (formula(op, len(record.parameters), {}, exact) for exact in (True, False))
-                stack.extend(step[0] for body in bodies if body for step in body.steps)
+                stack.extend(inner for body in bodies if body for inner in body.rows.ops)
     return found
 
 
@@ -148,13 +152,15 @@ def _template(scratch: Structure, slots: int, result: Any, gates: bool = False) 
     root = scratch.lift(result)
     needed = [row for row in ancestors(scratch, [root]) if row >= slots]
     slot = {**{row: row for row in range(slots)}, **{r: slots + i for i, r in enumerate(needed)}}
-    steps = []
+    rows = Rows()
+    for row in range(slots):
+        rows.append(scratch.ops[row])
     for row in needed:
         op, operands = scratch.ops[row], scratch.operands[row]
         if gates and op == "where":
             op, operands = _gate(scratch, *operands)
-        steps.append((op, tuple(slot[o] for o in operands), scratch.settings(row)))
-    return Template(tuple(steps), slot[root])
+        rows.append(op, tuple(slot[o] for o in operands), **scratch.settings(row))
+    return Template(rows, slots, slot[root])
 
 
 def _gate(scratch: Structure, condition: int, above: int, below: int) -> tuple[str, Any]:
@@ -204,7 +210,7 @@ def _derived_rule(record: Function, count: int) -> Rule:
     scratch.append("input")  # the slot of the own value, which the chain rule does not need
     body = record.stable or record.formula
     root = scratch.lift(body(*operands))
-    rows = Rows(scratch)
+    rows = Formulas(scratch)
     switches: list[Any] = _declared_switches(record, operands)
 
     def hops(row: int) -> list[tuple[int, Any]]:

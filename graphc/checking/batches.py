@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..algebra.rules import Rows, rule
+from ..algebra.formulas import Formulas
+from ..algebra.rules import rule
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
 from ..structure.reach import ancestors
@@ -164,7 +165,7 @@ def _switches(copy: Structure, new: int, row: int, node: int) -> list[Switch]:
         return [Switch(row, node, op, operands, True)]
     if not operands:
         return []
-    rows = Rows(copy)
+    rows = Formulas(copy)
     templates = rule(op, len(operands), settings).switches
     told = tuple(template.run(rows, [*operands, new]) for template in templates)
     return [Switch(row, node, op, told)] if told else []

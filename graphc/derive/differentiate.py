@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..algebra.rules import Rows
+from ..algebra.formulas import Formulas
 from ..errors import GraphcError, listing, one_of
 from ..read.expressions import expression
 from ..read.given import array
@@ -54,7 +54,7 @@ def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "revers
 class Naming:
     """Gives the rows of a derivative graph their names, h_bar or h_dot."""
 
-    def __init__(self, rows: Rows, suffix: str, seeds: Mapping[int, int]) -> None:
+    def __init__(self, rows: Formulas, suffix: str, seeds: Mapping[int, int]) -> None:
         self.rows = rows
         self.graph = graph = rows.graph
         self.suffix = suffix
@@ -77,13 +77,13 @@ class Naming:
         return self.graph.bind(self.graph.unused_name(wanted), row)
 
 
-def rows_evaluation(rows: Rows) -> Evaluation:
+def rows_evaluation(rows: Formulas) -> Evaluation:
     """The algebra of program values: carrying appends rows, and a row's value is the row."""
     return Evaluation(rows.graph, rows, Themselves(), {})
 
 
 class Themselves(dict[int, int]):
-    """Rows as values: the value of a row is the row."""
+    """Formulas as values: the value of a row is the row."""
 
     def __missing__(self, row: int) -> int:
         return row
@@ -122,7 +122,7 @@ def adjoints(
     With `lead` the seeds have these further axes in front, and so have the adjoints.
     """
     useful = _between(graph, sources, seeds)
-    rows = Rows(graph)
+    rows = Formulas(graph)
     evaluation = rows_evaluation(rows)
     evaluation.lead = lead
     naming = Naming(rows, "bar", seeds)
@@ -145,7 +145,7 @@ def tangents(
 ) -> list[int]:
     """The rows of the tangents of the targets, appended to the graph; zeros where no path leads."""
     useful = _between(graph, seeds, targets)
-    rows = Rows(graph)
+    rows = Formulas(graph)
     evaluation = rows_evaluation(rows)
     evaluation.lead = lead
     naming = Naming(rows, "dot", seeds)
@@ -180,7 +180,7 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
 
 def zeros(graph: Structure, shape: Shape) -> int:
     """A row of zeros, for where no path leads."""
-    rows = Rows(graph)
+    rows = Formulas(graph)
     return rows.repeated(rows.constant(0), shape) if shape else rows.constant(0)
 
 

@@ -14,18 +14,20 @@ import numpy as np
 
 from ..algebra.arithmetic import Numbers, is_exact_zero
 from ..algebra.exact import NOTHING, Masked, Undefined, present, sign_of
-from ..algebra.rules import Rows, rule
+from ..algebra.formulas import Formulas
+from ..algebra.rules import rule
 from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
 from ..structure.paths import reached, sweep
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, interpret
 from ..structure.structure import Structure
 from ..table.arrays import is_exact
 from ..table.tensors import OPERATIONS, Algebra, Local, Operation, repeated_to, summed_to
 from ..table.value import Value
 from ..write.formula import formula_text
 
+UNKNOWN = ("edges", *LEAVES)  # rows whose value no formula gives
 Edge = tuple[int, int]  # (target node, number of the edge into it)
 
 
@@ -58,20 +60,15 @@ class Evaluation:
     def _compute(self, row: int) -> None:
         graph, values = self.graph, self.values
         needed = reached([row], lambda here: () if here in values else graph.operands[here])
-        for here in sorted(row for row in needed if row not in values):
-            op, settings = graph.ops[here], graph.settings(here)
-            if op == "const":
-                values[here] = self.algebra.constant(settings["value"])
-            elif op == "symbol":
-                values[here] = self.symbols[settings["symbol"]]
-            elif op == "edges" or op in LEAVES:
+        order = sorted(row for row in needed if row not in values)
+        for here in [row for row in order if graph.ops[row] in UNKNOWN]:
+            if graph.ops[here] != "symbol":
                 raise GraphcError(
                     f"the value of {graph.label(here)} is not known: this graph was made from "
                     "local derivatives alone; ask for derivatives, not for values"
                 )
-            else:
-                arguments = [values[operand] for operand in graph.operands[here]]
-                values[here] = self.algebra.apply(op, arguments, settings)
+            values[here] = self.symbols[graph.settings(here)["symbol"]]
+        interpret(graph, [row for row in order if row not in values], self.algebra, values)
 
     def local(self, node: int) -> tuple[Any, ...]:
         """The local derivative of each edge into a node; None where no derivative passes."""
@@ -84,7 +81,7 @@ class Evaluation:
     def _kept(self, node: int) -> tuple[Any, ...]:
         """The rows of local derivatives, from an earlier sweep unless a gate is among them."""
         sharing, algebra = self.graph.sharing, self.algebra
-        if sharing is None or not isinstance(algebra, Rows):
+        if sharing is None or not isinstance(algebra, Formulas):
             return self._local(node)
         known = sharing.locals.get(node)
         if known is None:
@@ -312,7 +309,7 @@ class Evaluation:
 
     def _passed(self, value: Any) -> Any:
         """The value, or None where nothing passes."""
-        if isinstance(self.algebra, Rows):
+        if isinstance(self.algebra, Formulas):
             nothing = self.algebra.number(value) == 0
         else:
             nothing = type(value) is Masked and value.mask is False

@@ -15,8 +15,8 @@ import numpy as np
 from .. import names as naming
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Cancelled, Masked, Undefined, as_float, brief, present
+from ..algebra.formulas import Formulas
 from ..algebra.given import from_user
-from ..algebra.rules import Rows
 from ..errors import GraphcError, KinkWarning, NotFiniteWarning, listing, one_of
 from ..read.expressions import expression
 from ..read.given import array, number
@@ -80,7 +80,7 @@ class Request:
         """Tensor results in symbols are formulas: rows of a copy of the graph."""
         self.graph = scratch = graph.duplicate()
         everything: dict[int, Any] = {row: row for row in range(len(scratch.ops))}
-        return Evaluation(scratch, Rows(scratch, shown=True), everything, {})
+        return Evaluation(scratch, Formulas(scratch, shown=True), everything, {})
 
     def _numbers(self, at: Mapping[str, Any], needed: Iterable[int] | None) -> Evaluation:
         graph = self.graph
@@ -203,7 +203,7 @@ class Request:
 
     def symbol(self, name: str, shape: Shape) -> Any:
         """A symbol for an adjoint or tangent, made once."""
-        if not isinstance(self.evaluation.algebra, Rows):
+        if not isinstance(self.evaluation.algebra, Formulas):
             from ..algebra.symbols import symbol
 
             return symbol(name)
@@ -249,7 +249,7 @@ class Request:
     def finish(self, value: Any, what: Callable[[], str]) -> Any:
         """A result as users get it; what is not finite is told."""
         if self.symbolic:
-            if isinstance(self.evaluation.algebra, Rows):
+            if isinstance(self.evaluation.algebra, Formulas):
                 return Expression(self._shown(), value, self.form == "inputs")
             from ..algebra.symbols import plain
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..algebra.rules import Rows, rule
+from ..algebra.formulas import Formulas
+from ..algebra.rules import rule
 from ..derive.differentiate import rows_evaluation
 from ..derive.evaluation import Edge, Evaluation
 from ..shapes import Shape
@@ -21,7 +22,7 @@ SYMBOL = "symbol {}"  # how a free symbol is called among the leaves: no node ha
 
 @dataclass(frozen=True)
 class Edges:
-    """Rows of a copy of the graph in which every node is a leaf."""
+    """Formulas of a copy of the graph in which every node is a leaf."""
 
     graph: Structure
     local: dict[Edge, int] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Edges:
 def edges(graph: Structure) -> Edges:
     """The rows of every edge that a derivative passes."""
     copy = graph.duplicate()
-    rows = Rows(copy)
+    rows = Formulas(copy)
     evaluation = rows_evaluation(rows)
     found = Edges(copy)
     for node in graph.nodes():
@@ -53,7 +54,7 @@ def edges(graph: Structure) -> Edges:
     return found
 
 
-def _scalar(found: Edges, rows: Rows, evaluation: Evaluation, node: int) -> None:
+def _scalar(found: Edges, rows: Formulas, evaluation: Evaluation, node: int) -> None:
     for edge, _ in found.graph.edges_of(node):
         local = evaluation.local(node)[edge]
         if local is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..shapes import Shape
 from ..structure.reach import ancestors
-from ..structure.rows import LEAVES, NO_SETTINGS, Key, Rows, Settings, row_key
+from ..structure.rows import LEAVES, Key, Rows, Settings, interpret, row_key
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS, Algebra
@@ -177,13 +177,10 @@ def lower(
 
 def evaluate(program: Program, algebra: Algebra, given: Mapping[str, Any]) -> list[Any]:
     """The value of every row in an algebra: exact numbers, 50-digit numbers, floats, symbols."""
-    values: list[Any] = []
-    for row, (op, operands) in enumerate(zip(program.ops, program.operands, strict=True)):
-        settings = program.attributes.get(row, NO_SETTINGS)
-        if op in LEAVES:
-            values.append(given[settings["name"]])
-        elif op == "const":
-            values.append(algebra.constant(settings["value"]))
-        else:
-            values.append(algebra.apply(op, [values[o] for o in operands], settings))
+    values: list[Any] = [None] * len(program)
+    for row in range(len(program)):
+        if program.is_leaf(row):
+            values[row] = given[program.attributes[row]["name"]]
+    computed = (row for row in range(len(program)) if not program.is_leaf(row))
+    interpret(program, computed, algebra, values)
     return values

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.rules import Rows, rule
+from ..algebra.formulas import Formulas
+from ..algebra.rules import rule
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, concrete
@@ -88,7 +89,7 @@ class _Carrier:
 
     def __init__(self, graph: Structure, sources: Sequence[int]) -> None:
         self.graph = graph
-        self.rows = Rows(graph)
+        self.rows = Formulas(graph)
         self.width = 0
         self._seeds: dict[int, Term] = {}
         self._terms: dict[int, list[Term]] = {}

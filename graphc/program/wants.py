@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..algebra.rules import Rows
+from ..algebra.formulas import Formulas
 from ..derive.differentiate import adjoints, as_names, seed_row, tangents
 from ..derive.modes import default_wrt, the_output
 from ..errors import GraphcError, listing, one_of
@@ -138,7 +138,7 @@ def _weighted(asked: Question, graph: Structure) -> dict[int, int]:
 
 
 def _weighted_sum(graph: Structure, seeds: Iterable[tuple[int, int]]) -> int:
-    rows, total = Rows(graph), None
+    rows, total = Formulas(graph), None
     for row, seed in seeds:
         letters = LETTERS[: len(graph.shape(row))]
         spec = {"spec": f"{letters},{letters}->", "sizes": ()}
@@ -157,7 +157,7 @@ def _argument(graph: Structure, name: str, shape: Shape) -> int:
 
 def _identity(graph: Structure, shape: Shape) -> int:
     """1, or the identity on tensors of this shape: the seed of a Jacobian."""
-    rows = Rows(graph)
+    rows = Formulas(graph)
     if not shape:
         return rows.constant(1)
     letters = LETTERS[: len(shape)]
@@ -173,7 +173,7 @@ def _moved(graph: Structure, row: int, first: int, last: int) -> int:
         return row
     letters = LETTERS[: first + last]
     spec = {"spec": f"{letters}->{letters[first:]}{letters[:first]}", "sizes": ()}
-    return Rows(graph).apply("contract", (row,), spec)
+    return Formulas(graph).apply("contract", (row,), spec)
 
 
 def _gradient(graph: Structure, end: int, sources: Sequence[int], mode: str) -> list[int]:
@@ -184,7 +184,7 @@ def _gradient(graph: Structure, end: int, sources: Sequence[int], mode: str) -> 
             lead = graph.shape(source)
             found = tangents(graph, {source: _identity(graph, lead)}, [end], lead)[0]
             if graph.shape(end):
-                found = Rows(graph).apply("reshape", (found,), {"shape": lead})
+                found = Formulas(graph).apply("reshape", (found,), {"shape": lead})
             slopes.append(found)
         return slopes
     return adjoints(graph, {end: seed_row(graph, end, 1)}, sources)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..algebra.rules import Rows, rule
+from ..algebra.formulas import Formulas
+from ..algebra.rules import rule
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.phrases import phrase
@@ -65,7 +66,7 @@ def _derivative_of(op: str, settings: dict[str, object]) -> Math:
     scratch = Structure("rule")
     u = scratch.bind("u", scratch.append("input"))
     own = scratch.operation(op, (u,), dict(settings))
-    partial = rule(op, 1, dict(settings)).partials[0].run(Rows(scratch), [u, own])
+    partial = rule(op, 1, dict(settings)).partials[0].run(Formulas(scratch), [u, own])
     forms = (TEXT, "{0}' = {1}"), (LATEX, r"\tfrac{{d}}{{du}} {0} = {1}")
     return Math(
         *(

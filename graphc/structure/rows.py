@@ -6,14 +6,14 @@ without settings, so shapes and settings are kept only of the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..shapes import Shape, broadcast
-from ..table.tensors import OPERATIONS
+from ..table.tensors import OPERATIONS, Algebra
 from ..table.value import COMPARISONS
 
 Settings = dict[str, Any]
@@ -65,6 +65,17 @@ class Rows:
         if op in OPERATIONS:
             return OPERATIONS[op].shape(shapes, settings, labels)
         return broadcast(shapes, op, labels) if any(shapes) else ()
+
+
+def interpret(rows: Rows, order: Iterable[int], algebra: Algebra, values: Any) -> None:
+    """Adds the values of rows, in this order, to those that are known: the one interpreter."""
+    ops, operands, attributes = rows.ops, rows.operands, rows.attributes
+    for row in order:
+        if ops[row] == "const":
+            values[row] = algebra.constant(attributes[row]["value"])
+        else:
+            arguments = [values[operand] for operand in operands[row]]
+            values[row] = algebra.apply(ops[row], arguments, attributes.get(row, NO_SETTINGS))
 
 
 Key = tuple[Any, ...]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphc.algebra.rows import Rows
+from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
 from graphc.program import buffers, program, rewrites, running, sparse, wants
 from graphc.structure.structure import Structure
@@ -266,7 +266,7 @@ def tangents_start_twice_as_large() -> None:
     original = wants._identity
 
     def identity(graph: Structure, shape: Any) -> int:
-        row, rows = original(graph, shape), Rows(graph)
+        row, rows = original(graph, shape), Formulas(graph)
         return rows.apply("mul", (rows.constant(2), row), {})
 
     _everywhere(original, identity)

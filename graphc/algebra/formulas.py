@@ -1,4 +1,4 @@
-"""Rows: the algebra of program values. Applying a function appends a row, in its simplest form.
+"""Formulas: the algebra of program values. Applying a function appends a row, in its simplest form.
 
 Formulas with tensors are kept as a person would write them: a number, then scalars, then matrices.
 Every rule keeps the value; what came through a gate where(c, g, 0) stays gated (gates.py).
@@ -20,7 +20,7 @@ MOST_COMPARED = 60  # rows that are compared before two formulas count as differ
 Term = tuple[Any, int | None]  # an exact factor and the row it multiplies, None for 1
 
 
-class Rows:
+class Formulas:
     """The algebra of program values: applying a function appends a row, trivial factors vanish."""
 
     def __init__(self, graph: Structure, shown: bool = False) -> None:
@@ -700,17 +700,17 @@ EXACT: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
 }
 TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
-    "add": Rows.added,
-    "sub": Rows.subtracted,
-    "mul": Rows.multiplied,
-    "div": Rows.divided,
-    "neg": Rows.negated,
-    "power": Rows.power,
-    "exp": Rows.exponential,
-    "ratio_or_0": Rows.ratio,
-    "inv": Rows.inverse,
-    "adjugate": Rows.adjugate,
-    "reshape": Rows.reshaped,
+    "add": Formulas.added,
+    "sub": Formulas.subtracted,
+    "mul": Formulas.multiplied,
+    "div": Formulas.divided,
+    "neg": Formulas.negated,
+    "power": Formulas.power,
+    "exp": Formulas.exponential,
+    "ratio_or_0": Formulas.ratio,
+    "inv": Formulas.inverse,
+    "adjugate": Formulas.adjugate,
+    "reshape": Formulas.reshaped,
     "gather": lambda rows, row, **settings: rows.selected("gather", row, **settings),
     "scatter": lambda rows, row, **settings: rows.selected("scatter", row, **settings),
 }
