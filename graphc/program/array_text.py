@@ -129,11 +129,12 @@ class ArrayText:
         if op in SPECIAL:
             return partial(SPECIAL[op], self)
         record = FUNCTIONS[op]
-        if record.infix:
+        native = self.library.native(record)
+        defined = native is None and op in record.definitions.get("numpy", ())
+        if record.infix and not defined:
             return _infix(record)
         if self.library.name in record.code:
             return _in_code(record, record.code[self.library.name])
-        native = self.library.native(record)
 
         def called(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
             found = pieces[0][0]
@@ -210,10 +211,6 @@ def _choice(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]
     return text.call("where", *texts)
 
 
-def _or_0(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
-    return text.own(program.ops[row], *[piece[0] for piece in pieces])
-
-
 SPECIAL: Mapping[str, Callable[[ArrayText, Program, int, Sequence[Piece]], Piece]] = {
     "const": _constant,
     "size": _size,
@@ -224,8 +221,6 @@ SPECIAL: Mapping[str, Callable[[ArrayText, Program, int, Sequence[Piece]], Piece
     "identity": _itself,
     "stop": _itself,
     "where": _choice,
-    "ratio_or_0": _or_0,
-    "product_or_0": _or_0,
 }
 
 

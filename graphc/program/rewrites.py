@@ -224,20 +224,6 @@ def _expanded(op: str) -> Rule:
     return rule
 
 
-def _ratio(program: Program, args: Args, settings: Settings) -> int:
-    zero, one = program.constant(0), program.constant(1)
-    empty = program.apply("eq", (args[1], zero), NO_SETTINGS)
-    safe = program.apply("where", (empty, one, args[1]), NO_SETTINGS)
-    ratio = program.apply("div", (args[0], safe), NO_SETTINGS)
-    return program.apply("where", (empty, zero, ratio), NO_SETTINGS)
-
-
-def _product(program: Program, args: Args, settings: Settings) -> int:
-    zero = program.constant(0)
-    empty = program.apply("eq", (args[0], zero), NO_SETTINGS)
-    return program.apply("where", (empty, zero, program.apply("mul", args, {})), NO_SETTINGS)
-
-
 def _by_formula(operation: Operation) -> Rule:
     """A tensor operation as the operations of its formula."""
 
@@ -255,12 +241,12 @@ def stable(has: Callable[[Function | Operation], bool]) -> dict[str, Rule]:
     rules = {
         op: _expanded(op)
         for op, record in FUNCTIONS.items()
-        if record.formula is not None and not has(record)
+        if (record.formula or record.stable) is not None and not has(record)
     }
     for op, operation in OPERATIONS.items():
         if operation.formula is not None and not has(operation):
             rules[op] = _by_formula(operation)
-    return {**rules, "ratio_or_0": _ratio, "product_or_0": _product}
+    return rules
 
 
 def readable() -> tuple[Mapping[str, Rule], ...]:

@@ -25,6 +25,7 @@ from .function_definitions import (
     RATIO_OR_0,
 )
 from .late import LATE
+from .records import Table
 from .value import COMPARISONS, Value, is_traced
 
 Interval = tuple[float, float]
@@ -183,17 +184,7 @@ class Kink:
         return where(switch > 0, above, where(switch < 0, below, middle))
 
 
-class Table(dict[str, Function]):
-    """The functions by name."""
-
-    version = 0  # of the table: what was made from records of another one is old
-
-    def __setitem__(self, name: str, record: Function) -> None:
-        super().__setitem__(name, record)
-        self.version += 1
-
-
-FUNCTIONS = Table()
+FUNCTIONS: Table[Function] = Table()
 ALIASES = {"max": "maximum", "min": "minimum", "absolute": "abs"}
 
 
@@ -399,6 +390,7 @@ ratio_or_0: Function = define(
     word=True,
     mark="÷",
     rule="quotient rule",
+    stable=lambda a, b: where(b == 0, 0, a / where(b == 0, 1, b)),
     derivative=lambda a, b, o: (ratio_or_0(1, b), -ratio_or_0(o, b)),
     latex=r"\frac{{{0}}}{{{1}}}",
     latex_on_tensors=r"{0} \oslash {1}",
@@ -415,6 +407,7 @@ product_or_0: Function = define(
     word=True,
     mark="×",
     rule="product rule",
+    stable=lambda a, b: where(a == 0, 0, a * b),
     derivative=lambda a, b, o: (b, where(a == 0, 0, a)),
     latex="{0} {1}",
     doc="a * b, and 0 where a is 0: the slopes of a power at base 0",

@@ -21,6 +21,7 @@ from .late import LATE
 from .letters import escaped
 from .matrix_form import Piece
 from .phrases import Phrase, call, call_latex, phrase, places
+from .records import Table
 from .writing import ArrayWriter, Variable, called, keywords_text
 
 Settings = Mapping[str, Any]
@@ -237,17 +238,7 @@ class Operation:
         return called(self.name, operands, settings)
 
 
-class Table(dict[str, Operation]):
-    """The operations by name."""
-
-    version = 0  # of the table: what was made from records of another one is old
-
-    def __setitem__(self, name: str, record: Operation) -> None:
-        super().__setitem__(name, record)
-        self.version += 1
-
-
-OPERATIONS = Table()
+OPERATIONS: Table[Operation] = Table()
 
 
 def define(name: str, **fields: Any) -> Operation:
