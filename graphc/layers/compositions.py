@@ -561,15 +561,12 @@ def broadcast_to(x: Value, shape: Any) -> Value:
             f"broadcast_to: {_name(x)} is {shape_text(x.shape)}, which does not fit "
             f"{shape_text(wanted)}"
         )
+    own = [axis for axis in range(-len(x.shape), 0) if x.shape[axis] == wanted[axis]]
+    if len(own) < len(x.shape):  # no sum over an axis of size 1: it would take the sign of -0
+        x = reshape(x, tuple(x.shape[axis] for axis in own))
     letters = LETTERS[: len(wanted)]
-    ones, source, sizes = iter(LETTERS[len(wanted) :]), "", {}
-    for axis in range(-len(wanted), 0):
-        here = x.shape[axis] if len(x.shape) >= -axis else None
-        if here == wanted[axis]:
-            source += letters[axis]
-        else:
-            source += "" if here is None else next(ones)
-            sizes[letters[axis]] = wanted[axis]
+    source = "".join(letters[axis] for axis in own)
+    sizes = {a: size for a, size in zip(letters, wanted, strict=True) if a not in source}
     return contract(f"{source}->{letters}", x, **sizes)
 
 

@@ -113,6 +113,8 @@ def _diagonal(array: Any, letters: str, out: str) -> Any:
 
 
 def _float_products(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    if len(arrays) > 1 and set("".join(operands)) == set(core):
+        return _plain_products(arrays, operands, core)
     if len(arrays) == 2:
         fast = _matmul(arrays, operands, core)
         if fast is None:
@@ -123,6 +125,17 @@ def _float_products(arrays: Sequence[Any], operands: list[str], core: str) -> An
     # with more axes or operands, finding a good order is worth the time that it takes
     optimize = len(arrays) > 2 or (len(arrays) == 2 and max(map(len, operands)) > 2)
     return np.einsum(spec, *arrays, optimize=optimize)
+
+
+def _plain_products(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+    """Products without a sum: einsum would add them to 0, which has no sign."""
+    result: Any = 1
+    for array, letters in zip(arrays, operands, strict=True):
+        own = "".join(letter for letter in core if letter in letters)
+        arranged = array if own == letters else np.einsum(f"{letters}->{own}", array)
+        sizes = dict(zip(own, np.shape(arranged), strict=True))
+        result = result * np.reshape(arranged, [sizes.get(letter, 1) for letter in core])
+    return result
 
 
 def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
@@ -238,8 +251,9 @@ def _script(
         for word, operand in zip(words, operands, strict=True)
     ]
     target = result.element(place([f"i_{x}" for x in out], result.shape))
+    adds = "+=" if summed else "="  # what is added to 0 has no sign
     lines.append(result.declaration())
-    lines.append(nested([*kept, *summed], f"{target} += {' * '.join(factors)};"))
+    lines.append(nested([*kept, *summed], f"{target} {adds} {' * '.join(factors)};"))
     return result.text
 
 

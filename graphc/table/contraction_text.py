@@ -111,6 +111,8 @@ def _einsum(
             shape = tuple(sizes[letter] for letter in distinct)
             core = _contraction(writer, f"{','.join(operands)}->{distinct}", shape, pieces)[0]
         return writer.own("diagonal", core, f'"{distinct}->{out}"')
+    if set("".join(operands)) <= set(out) and any(operands):
+        return _plain_product(writer, operands, out, sizes, pieces)
     words, result, added = einsum_parts(operands, out, sizes)
     texts = [piece[0] for piece in pieces]
     dtype = f"dtype={writer.namespace}.{writer.dtype}"
@@ -120,6 +122,41 @@ def _einsum(
     spec = f'"{",".join(words)}->{result}"'
     better = ["optimize=True"] if len(words) > 2 or max(map(len, words)) > 2 else []
     return writer.call("einsum", spec, *texts, *better)
+
+
+def _plain_product(
+    writer: ArrayWriter,
+    operands: Sequence[str],
+    out: str,
+    sizes: dict[str, Size],
+    pieces: Sequence[Piece],
+) -> Piece:
+    """Products without a sum: einsum would add them to 0, which has no sign."""
+    factors = [
+        _aligned(writer, letters, out, piece)
+        for letters, piece in zip(operands, pieces, strict=True)
+        if letters or piece[0] != "1"
+    ]
+    whole = " * ".join(bracket(factor, 2 + bool(i)) for i, factor in enumerate(factors))
+    if set("".join(operands)) != set(out):
+        shape = tuple(sizes[letter] for letter in out)
+        return writer.call("broadcast_to", whole, writer.shape(shape))
+    return (whole, 2) if len(factors) > 1 else factors[0]
+
+
+def _aligned(writer: ArrayWriter, letters: str, out: str, piece: Piece) -> Piece:
+    """An operand whose axes stand where the result has them, or are of size 1."""
+    own = "".join(letter for letter in out if letter in letters)
+    if len(own) != len(letters):
+        piece = writer.call("einsum", f'"{letters}->{own}"', piece[0])
+    elif own == letters[::-1] != letters:
+        piece = f"{bracket(piece, 8)}.T", 8
+    elif own != letters:
+        axes = tuple(letters.index(letter) for letter in own)
+        piece = writer.call("transpose", piece[0], str(axes))
+    trailing = out[out.index(own[0]) :] if own else ""  # NumPy adds leading axes itself
+    added = [place for place, letter in enumerate(trailing) if letter not in own]
+    return (f"{bracket(piece, 8)}[{new_axes(added, len(trailing))}]", 8) if added else piece
 
 
 # Functions of the array library that write into memory that is there.

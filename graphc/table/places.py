@@ -33,6 +33,11 @@ class Slice:
         return False
 
     @property
+    def distinct(self) -> bool:
+        """Whether each element has a place of its own."""
+        return True
+
+    @property
     def subscript(self) -> str:
         """The slice between brackets."""
         if not self.count:
@@ -83,6 +88,12 @@ class Window:
         return self.padding > 0
 
     @property
+    def distinct(self) -> bool:
+        """Whether each element has a place of its own."""
+        apart = self.stride >= self.reach or self.count == 1
+        return apart and not self.has_gaps
+
+    @property
     def subscript(self) -> None:
         return None
 
@@ -114,6 +125,11 @@ class Places:
     @cached_property
     def has_gaps(self) -> bool:
         return bool((self.array < 0).any())
+
+    @cached_property
+    def distinct(self) -> bool:
+        """Whether each element has a place of its own."""
+        return not self.has_gaps and np.unique(self.array).size == self.array.size
 
     @property
     def subscript(self) -> str | None:

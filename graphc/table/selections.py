@@ -71,7 +71,9 @@ def scattered(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> A
     rest = moved.shape[rank:]
     flat, inside = moved.reshape((places.size, *rest)), places >= 0
     result = np.zeros((resolve(settings["size"], numbers.sizes), *rest), dtype=array.dtype)
-    if array.dtype != object:
+    if index.distinct:  # what is added to 0 has no sign
+        result[places] = flat
+    elif array.dtype != object:
         np.add.at(result, places[inside], flat[inside])
     else:
         bound_exact("scatter", flat.size)
@@ -121,6 +123,9 @@ def _gather_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Pi
 def _scatter_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
     settings, text = site.settings, pieces[0][0]
     place = _subscript(len(site.shape), settings)
+    if place is None and settings["index"].distinct:
+        before = ":, " * (len(site.shape) + settings["axis"])
+        place = before + _index_text(writer, settings["index"])
     if place is not None:
         where = f"{writer.namespace}.s_[{place}]"
         return writer.own("put", text, writer.shape(site.shape), where)
@@ -209,7 +214,8 @@ def _scatter_script(
     source = x.element(f"(p * {count} + k) * {after} + q")
     target = f"{result.text}[(p * {result.shape[lead]} + {name}[k]) * {after} + q]"
     loops = [("p", before), ("k", count), ("q", after)]
-    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} += {source};"))
+    adds = "=" if settings["index"].distinct else "+="  # what is added to 0 has no sign
+    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} {adds} {source};"))
     return result.text
 
 

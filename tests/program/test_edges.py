@@ -117,6 +117,39 @@ def test_another_kind_of_number_is_noticed():
             assert not same_class(other, zero, zeros=False).any()
 
 
+# Elements that are only moved, repeated or multiplied keep the sign of a zero; sums start at +0.
+
+MOVED = {
+    "pad(x, 1)": lambda x: np.pad(x, 1),
+    "scatter(x, [3, 0], 4)": lambda x: np.array([x[1], 0, 0, x[0]]),
+    "scatter(x, [1, 1], 2)": lambda x: np.array([0, 0 + x[0] + x[1]]),
+    "broadcast_to(reshape(x, (2, 1)), (2, 3))": lambda x: np.broadcast_to(x[:, None], (2, 3)),
+    "broadcast_to(x[:1], 3)": lambda x: np.broadcast_to(x[:1], 3),
+    "outer(x, [1, -1])": lambda x: np.outer(x, [1, -1]),
+    'einsum("a,a->a", x, [1, -1])': lambda x: x * [1, -1],
+    'einsum("a,->a", x, x[0]*x[0] + 1)': lambda x: x * (x[0] * x[0] + 1),
+    'einsum("a,b,a->ba", x, [1, -1, 1], [1, 1])': lambda x: x * np.array([[1], [-1], [1]]),
+    'einsum("a,bc->bac", x, [[1, -1]])': lambda x: np.array([[[u, -u] for u in x]]),
+    "diag(x)": np.diag,
+    "take(x, [[0, 0], [1, 0]])": lambda x: x[[[0, 0], [1, 0]]],
+    "max(x)": np.max,
+    "sum(x)": np.sum,
+    "x @ [1, 1]": lambda x: x @ np.ones(2),
+}
+
+
+@pytest.mark.parametrize("formula", MOVED)
+def test_elements_that_are_moved_keep_the_sign_of_zero(formula: str):
+    graph = gc.parse(f"input x[2]\ny = {formula}")
+    x = np.array([-0.0, -0.0])
+    right = MOVED[formula](x)
+    found = [graph.values({"x": x})["y"], graph.expand().values({"x": x})["y"]]
+    found += [graph.compile("y", want="value", style=style)(x) for style in ("readable", "fast")]
+    for value in found:
+        assert np.shape(value) == np.shape(right)
+        assert same_class(np.ravel(value), np.ravel(right)).all(), value
+
+
 # Single places.
 
 
