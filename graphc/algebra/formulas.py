@@ -87,7 +87,15 @@ class Formulas:
                     return self.apply("neg", [args[other]], {})
         if op == "add" and 0 in numbers:
             return int(args[1 - numbers.index(0)])
-        return None if None in numbers else self.constant(EXACT[op](*numbers))
+        return None if None in numbers else self.folded(op, *numbers)
+
+    def folded(self, op: str, *numbers: Any) -> int:
+        """The number that an operation on numbers gives; what cancels is a value, not absent."""
+        result = EXACT[op](*numbers)
+        if result != 0 or 0 in numbers:
+            return self.constant(result)
+        size = self.constant(abs(numbers[0]))
+        return self.graph.operation("sub", (size, size), {})
 
     def gate(self, op: str, condition: int, carried: int) -> int:
         """where(c, g, 0), or where(c, 0, g)."""
@@ -315,7 +323,7 @@ class Formulas:
     def added(self, old: int, new: int) -> int:
         (a, left), (b, right) = self.term(old), self.term(new)
         if left is None and right is None:
-            return self.constant(a + b)
+            return self.folded("add", a, b)
         for factor, rest, other in ((a, left, new), (b, right, old)):
             if rest is None and factor == 0:
                 return other

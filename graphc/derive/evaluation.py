@@ -7,7 +7,6 @@ the target's formula, one by one, so that no Jacobian is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from ..shapes import Shape
 from ..structure.paths import reached, sweep
 from ..structure.rows import LEAVES, interpret
 from ..structure.structure import Structure
-from ..table.arrays import is_exact
 from ..table.tensors import OPERATIONS, Algebra, Local, Operation, repeated_to, summed_to
 from ..table.value import Value
 from ..write.formula import formula_text
@@ -44,8 +42,6 @@ class Evaluation:
         self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
-        # where every value is a float, exact numbers that are carried come from formulas alone
-        self._formal = isinstance(algebra, Numbers) and not any(map(is_exact, known.values()))
         self._locals: dict[int, tuple[Any, ...]] = {}
         self._pulled: tuple[int, Any, list[Any]] | None = (
             None  # the node pulled last, and its shares
@@ -318,10 +314,7 @@ class Evaluation:
 
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
-        total = self.algebra.apply("add", (old, new), {})
-        if self._formal and isinstance(total, (int, Fraction)) and total == 0:
-            return NOTHING  # 1 - 1 of h - h is 0 as a formula
-        return total
+        return self.algebra.apply("add", (old, new), {})
 
 
 def _is_zero(value: Any) -> bool:
