@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, Size
 from .functions import COMPOSED
 from .late import LATE
@@ -235,6 +236,11 @@ class Operation:
         """The operation as JavaScript: lines before it, or a call of its definition."""
         if self.script is not None:
             return self.script(lines, result, operands, settings)
+        if self.name not in self.definitions.get("javascript", ()):
+            raise GraphcError(
+                f"the operation {self.name} has no JavaScript, which a page needs; give its record "
+                "a definition, definitions={'javascript': {...}}"
+            )
         return called(self.name, operands, settings)
 
 
