@@ -133,6 +133,21 @@ def test_declaring_and_floats_bring_no_sympy():
     )
 
 
+def test_a_reverse_of_floats_alone_brings_no_sympy():
+    """Also where a derivative is exact: the seed, a whole number, a fraction."""
+    python(
+        "-c",
+        "import sys, numpy as np, graphc as gc\n"
+        "g = gc.parse('input x y\\nz = x/2 + 3*y\\no = z*x + tanh(y) + y')\n"
+        "found = g.reverse('o', {'x': 0.5, 'y': 0.25})\n"
+        "assert {type(number) for number in found.values()} == {int, float}, found\n"
+        "assert found['o'] == 1 and found['z'] == 0.5\n"
+        "t = gc.parse('input x[3]\\nparam W[2,3]\\nL = sum(tanh(W @ x))/2')\n"
+        "t.reverse('L', {'x': np.ones(3), 'W': np.ones((2, 3))})\n"
+        "assert 'sympy' not in sys.modules",
+    )
+
+
 def test_importing_brings_fewer_modules_than_numpy():
     assert len(imported("graphc")) < len(imported("numpy"))
 

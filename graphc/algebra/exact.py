@@ -283,6 +283,21 @@ def present(value: Any) -> Any:
     return as_expression(value)
 
 
+def plain_number(value: Any) -> Any:
+    """A number as users get it at a point of floats alone: no SymPy is needed for it."""
+    if type(value) is Masked:
+        value = value.values
+    if type(value) is int or (isinstance(value, Fraction) and value.denominator == 1):
+        return value.numerator
+    exact = isinstance(value, np.ndarray) and value.dtype == object
+    return present(as_float(value) if exact or isinstance(value, (Fraction, Exact)) else value)
+
+
+def is_float(value: Any) -> bool:
+    """Whether a given value is a float or an array of floats."""
+    return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
 @lru_cache(maxsize=1024)
 def _integer(value: int) -> Any:
     """SymPy's integer: a Jacobian has millions of zeros."""

@@ -14,7 +14,16 @@ import numpy as np
 
 from .. import names as naming
 from ..algebra.arithmetic import Numbers
-from ..algebra.exact import Cancelled, Masked, Undefined, as_float, brief, present
+from ..algebra.exact import (
+    Cancelled,
+    Masked,
+    Undefined,
+    as_float,
+    brief,
+    is_float,
+    plain_number,
+    present,
+)
 from ..algebra.formulas import Formulas
 from ..algebra.given import from_user
 from ..errors import GraphcError, KinkWarning, NotFiniteWarning, listing, one_of
@@ -53,6 +62,7 @@ class Request:
         self.added: dict[str, int] = {}
         self.shape: tuple[int, ...] = ()
         self.symbolic = at is None
+        self.floats = False  # whether all given values are floats
         self.form = form
         one_of(form, FORMS, "form")
         if at is None:
@@ -116,6 +126,8 @@ class Request:
                     f"{listing([*leaves, *wanted])})"
                 )
         self._check_missing(known, free, wanted, needed, {} if bare else leaves)
+        given_values = [*known.values(), *free.values()]
+        self.floats = bool(given_values) and all(map(is_float, given_values))
         sizes: dict[str, int] = {}
         if graph.has_tensors:
             for row, value in known.items():
@@ -265,7 +277,7 @@ class Request:
                 if type(lost) is Undefined and lost.cancelled:
                     raise Cancelled(f"{what()} is not known: {lost.reason}")
             raise GraphcError(f"{what()} is not a finite real number: {self._culprit()}")
-        result = present(value)
+        result = plain_number(value) if self.floats else present(value)
         if self.shape:
             result = np.broadcast_to(as_float(value), self.shape).copy()
         if _not_finite(result):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .. import names as naming
+from ..collecting import collection_rests
 from ..errors import GraphcError, visible
 from ..shapes import Shape, check_fit, checked_shape
 from ..structure.structure import Structure
@@ -122,14 +123,15 @@ def read(graph: Structure, text: str) -> None:
     """Appends what the text declares to the graph."""
     if not isinstance(text, str):
         raise GraphcError(f"a graph's text must be a string, not {type(text).__name__}")
-    steps = _unrolled(_bounded(_statements(text)), graph)
-    for statement, env in steps:
-        try:
-            _carry_out(graph, statement, env)
-        except Unknown as error:
-            raise statement.told(_explained(error, statement, env, steps), env) from None
-        except GraphcError as error:
-            raise statement.told(error, env) from None
+    with collection_rests():
+        steps = _unrolled(_bounded(_statements(text)), graph)
+        for statement, env in steps:
+            try:
+                _carry_out(graph, statement, env)
+            except Unknown as error:
+                raise statement.told(_explained(error, statement, env, steps), env) from None
+            except GraphcError as error:
+                raise statement.told(error, env) from None
 
 
 def _explained(error: Unknown, statement: Statement, env: Env, steps: Iterator[Step]) -> Mistake:
