@@ -36,6 +36,7 @@ class Compiled:
         self.want = one.asked.want.name
         graph = one.graph
         self.arguments = tuple(graph.names[row] for row in one.arguments)
+        self._names = frozenset(self.arguments)
         self._given = {
             graph.names[row]: np.asarray(as_float(graph.given[row]), dtype=np.float64)
             for row in one.arguments
@@ -156,7 +157,7 @@ class Compiled:
         for name, value in named.items():
             if name in found:
                 raise GraphcError(f"{name!r} is given twice; give it once")
-            if name in self.arguments:
+            if name in self._names:
                 found[name] = value
             else:
                 hint = nearest(name, self.arguments) or f" (there are: {listing(self.arguments)})"

@@ -6,7 +6,7 @@ What stands inside the function is a style's: readable.py or fast.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ class Task:
     results: Results  # rows of the program
     arguments: tuple[int, ...]  # leaves of the derived graph, in the order of the call
     needed: frozenset[int]  # those without which there is no answer
-    read: tuple[int, ...]  # those that the text reads, some only to learn the points
+    read: Mapping[int, None]  # those that the text reads, in order, some only to learn the points
     options: Options
 
     @property
@@ -68,7 +68,8 @@ class Task:
     @cached_property
     def sizes(self) -> list[str]:
         """The named sizes that the arguments tell."""
-        told = [row for row in self.read if row not in self.derived.tangents]
+        tangents = set(self.derived.tangents)
+        told = [row for row in self.read if row not in tangents]
         return sorted({s for row in told for s in self.graph.shape(row) if isinstance(s, str)})
 
     def rows(self) -> list[int]:
@@ -85,7 +86,7 @@ def task(
     """The function to be written, with its arguments in order: all that were declared."""
     graph = derived.graph
     results = mapped(derived.results, place.__getitem__)
-    extra = (*derived.seeds, *derived.tangents)
+    extra = dict.fromkeys((*derived.seeds, *derived.tangents))
     declared = leaves(asked.graph)
     later = [row for row in leaves(graph) if row >= len(asked.graph.ops)]
     arguments = (*declared, *(row for row in later if row not in extra), *extra)
@@ -103,7 +104,8 @@ def task(
         around = set(ancestors(graph, [graph.row(name) for name in asked.of]))
     if chosen.reduce is not None:
         needed |= around & set(arguments)
-    read = tuple(row for row in arguments if row in {*needed, *around, *extra})
+    reading = {*needed, *around, *extra}
+    read = dict.fromkeys(row for row in arguments if row in reading)
     needed -= set(derived.tangents)
     return Task(asked, derived, program, results, arguments, frozenset(needed), read, chosen)
 
@@ -221,11 +223,12 @@ def signature(one: Task, text: ArrayText, naming: Naming) -> list[str]:
 def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     """The arguments as arrays of the dtype; tensors with their shapes checked, sizes named."""
     graph, np = one.graph, text.namespace
+    tangents, sources = set(one.derived.tangents), set(one.asked.wrt)
     lines: list[str] = []
     known: set[str] = set()
     for row in one.read:
         name, shape = naming.of(graph.names[row]), graph.shape(row)
-        if row in one.derived.tangents and shape:
+        if row in tangents and shape:
             zeros = f"{np}.zeros({text.shape(shape)})"
             lines.append(f"{name} = {zeros} if {name} is None else {name}")
         if not shape and one.has_points:
@@ -241,7 +244,7 @@ def prologue(one: Task, text: ArrayText, naming: Naming) -> list[str]:
             lines.append(f"{name} = {_checked(name, shape, known, text, naming)}")
     for row in one.arguments:
         name, shape = naming.of(graph.names[row]), graph.shape(row)
-        if row not in one.read and not one.has_points and graph.names[row] in one.asked.wrt:
+        if row not in one.read and not one.has_points and graph.names[row] in sources:
             # its value is not read, but its derivative has its shape
             lines += [f"if {name} is not None:"]
             lines += [f"    {name} = {_checked(name, shape, known, text, naming)}"]

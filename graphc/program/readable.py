@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..derive.evaluation import Evaluation
 from ..errors import GraphcError
@@ -95,7 +95,8 @@ class Returned:
         self.lines: list[str] = []
         self.needs_points = False
         self._complete = complete
-        self._reaching = reaching(one.program) if one.has_points else []
+        narrow = [row for row in one.rows() if row not in complete] if one.has_points else []
+        self._reaching = arguments_reaching(one.program, frozenset(narrow)) if narrow else {}
         self._handed_over: set[int] = set()
 
     def tree(self, results: Results) -> str:
@@ -134,7 +135,7 @@ class Returned:
 
     def _is_narrow(self, row: int) -> bool:
         """Whether a row may lack some of the points."""
-        return row not in self._complete and len(self._reaching[row]) < len(self.one.read)
+        return row not in self._complete and self._reaching[row] < len(self.one.read)
 
     def reduced(self, row: int) -> str:
         """A result summed (or averaged) over the points."""
@@ -219,16 +220,29 @@ class Returned:
         return " * ".join(self.text.size(size) for size in shape) or "1"
 
 
-def reaching(program: Program) -> list[frozenset[int]]:
-    """The arguments that each row depends on."""
-    found: list[frozenset[int]] = []
-    known: dict[frozenset[int], frozenset[int]] = {}
+def arguments_reaching(program: Program, wanted: Collection[int]) -> dict[int, int]:
+    """How many arguments each of these rows depends on."""
+    bits: dict[int, int] = {}  # argument -> its number
+    masks: dict[int, int] = {}  # row -> the arguments it depends on, a bit for each
+    last = list(range(len(program)))
     for row, operands in enumerate(program.operands):
-        here = frozenset((row,)) if program.is_leaf(row) else frozenset()
         for operand in operands:
-            if not found[operand] <= here:
-                here = here | found[operand]
-        found.append(known.setdefault(here, here))  # equal sets are one object
+            last[operand] = row
+    found = {}
+    for row, operands in enumerate(program.operands):
+        mask = 0
+        if program.is_leaf(row):
+            bits[row] = len(bits)
+            mask = 1 << bits[row]
+        for operand in operands:
+            mask |= 1 << bits[operand] if operand in bits else masks[operand]
+        if row in wanted:
+            found[row] = mask.bit_count()
+        if row not in bits:  # the masks of all rows, or of all arguments, would grow as a square
+            masks[row] = mask
+        for operand in operands:
+            if last[operand] == row:
+                masks.pop(operand, None)
     return found
 
 

@@ -21,16 +21,17 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     if text.dtype != "float64":
         return ""
     graph, np = first.graph, text.namespace
-    others = (*first.derived.tangents, *first.derived.seeds)
+    others = dict.fromkeys((*first.derived.tangents, *first.derived.seeds))
     plain = [row for row in first.arguments if row not in others]
-    found = point_texts(graph, [first.program, companion.program], plain, others, np)
+    found = point_texts(graph, [first.program, companion.program], plain, list(others), np)
     if found is None:
         return ""
     at, along = found
     names = {row: naming.of(graph.names[row]) for row in [*plain, *others]}
     lines = ["def check():"]
     want = first.asked.want.name
-    arguments = [row for row in plain if graph.names[row] in first.asked.wrt]
+    sources = set(first.asked.wrt)
+    arguments = [row for row in plain if graph.names[row] in sources]
     if not _is_comparable(first, companion, arguments):
         lines.append('    """Prints the result at one point."""')
         ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}

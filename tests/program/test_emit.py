@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import tokenize
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -360,6 +362,15 @@ def chain(length: int) -> gc.Graph:
     return graph
 
 
+def summed(count: int) -> gc.Graph:
+    graph = gc.Graph("summed")
+    total = graph.param("w0") * 2
+    for i in range(1, count):
+        total = graph.node(f"s{i}", total + graph.param(f"w{i}") ** 2)
+    graph.node("L", total)
+    return graph
+
+
 @pytest.mark.parametrize("style", ["readable", "fast"])
 def test_emission_grows_linearly(style: str):
     """Five times the nodes take at most six times as much work."""
@@ -386,6 +397,23 @@ def test_the_first_call_is_bounded_and_grows_linearly(x):
     few, many = (calls(lambda f=f: f(x, 0.5)) for f in (short, long))
     assert many < 11 * few, (few, many)
     assert many < 30 * long.plan.operations
+
+
+def peak(work: Callable[[], object]) -> int:
+    """Bytes at most that a piece of work held at once."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_arguments_take_memory_in_proportion():
+    """Which of them a result depends on is not kept for every row."""
+    few, many = (summed(length).compile("L") for length in (300, 1200))
+    small, large = (peak(lambda f=f: f(*[1.0] * len(f.arguments))) for f in (few, many))
+    assert large < 5 * small, (small, large)
 
 
 def test_a_function_is_written_for_one_point_or_for_many_when_it_is_called_so(monkeypatch):
