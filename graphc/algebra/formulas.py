@@ -15,6 +15,7 @@ from ..structure.structure import Structure
 from ..table.arrays import split_spec
 from ..table.matrix_form import PAIRS, canonical
 from .gates import Gates
+from .rewrites import FORMAL, folded, simplified
 
 MOST_COMPARED = 60  # rows that are compared before two formulas count as different
 Term = tuple[Any, int | None]  # an exact factor and the row it multiplies, None for 1
@@ -25,6 +26,7 @@ class Formulas:
 
     def __init__(self, graph: Structure, shown: bool = False) -> None:
         self.graph = graph
+        self.ops = graph.ops
         self.shown = shown  # to people, who write det(A) * inv(A) for the adjugate
         self.gates = Gates(self)
         self.diagonals: set[int] = set()
@@ -61,41 +63,19 @@ class Formulas:
             return self.contract(list(args), settings)
         if self.graph.shapes and op in TIDY:
             return TIDY[op](self, *args, **settings)
-        ops = self.graph.ops
-        if op in EXACT and any(ops[arg] == "const" for arg in args):
-            found = self._with_numbers(op, args)
-            if found is not None:
-                return found
-        if op == "power" and settings["exponent"] == 1:
-            return int(args[0])
-        if op == "neg" and ops[args[0]] == "neg":
-            return int(self.graph.operands[args[0]][0])
-        if op == "add" and ops[args[1]] == "neg":
-            op, args = "sub", (args[0], self.graph.operands[args[1]][0])
-        return self.graph.operation(op, tuple(args), settings)
+        found = simplified(self, FORMAL, op, args, settings)
+        return self.shared(op, tuple(args), settings) if found is None else found
 
-    def _with_numbers(self, op: str, args: Sequence[Any]) -> int | None:
-        """The simplest form of arithmetic with exact numbers; None if it is what it is."""
-        numbers = [self.number(arg) for arg in args]
-        if op == "mul":
-            for this, other in ((0, 1), (1, 0)):
-                if numbers[this] == 1:
-                    return int(args[other])
-                if numbers[this] == 0:
-                    return self.constant(0)
-                if numbers[this] == -1:
-                    return self.apply("neg", [args[other]], {})
-        if op == "add" and 0 in numbers:
-            return int(args[1 - numbers.index(0)])
-        return None if None in numbers else self.folded(op, *numbers)
+    def shared(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+        """The row of an operation as it is."""
+        return self.graph.operation(op, operands, settings)
 
-    def folded(self, op: str, *numbers: Any) -> int:
-        """The number that an operation on numbers gives; what cancels is a value, not absent."""
-        result = EXACT[op](*numbers)
-        if result != 0 or 0 in numbers:
-            return self.constant(result)
-        size = self.constant(abs(numbers[0]))
-        return self.graph.operation("sub", (size, size), {})
+    def existing(self, op: str, operands: tuple[int, ...]) -> int | None:
+        """Nothing: a graph of formulas is not searched."""
+        return None
+
+    def shape(self, row: int) -> Shape:
+        return self.graph.shape(row)
 
     def gate(self, op: str, condition: int, carried: int) -> int:
         """where(c, g, 0), or where(c, 0, g)."""
@@ -323,7 +303,7 @@ class Formulas:
     def added(self, old: int, new: int) -> int:
         (a, left), (b, right) = self.term(old), self.term(new)
         if left is None and right is None:
-            return self.folded("add", a, b)
+            return folded(self, a + b, (a, b))
         for factor, rest, other in ((a, left, new), (b, right, old)):
             if rest is None and factor == 0:
                 return other
@@ -701,12 +681,6 @@ class Formulas:
 
 
 EXACT_NUMBERS = (int, Fraction)
-EXACT: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "neg": lambda a: -a,
-}
 TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
     "add": Formulas.added,
     "sub": Formulas.subtracted,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .program import Rule
+from ..algebra.rewrites import Table
 
 if TYPE_CHECKING:
     from .module import Task
     from .options import Options
 
 STYLES = ("readable", "fast")
-Passes = tuple[Mapping[str, Rule], ...]
+Passes = tuple[Table, ...]
 
 
 def _runs_anywhere() -> None:

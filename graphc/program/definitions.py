@@ -6,14 +6,15 @@ texts of the records, with {np} for the namespace and {dtype} for the dtype.
 
 from __future__ import annotations
 
+from ..algebra.rewrites import UNITS
 from ..algebra.rules import formula
 from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
 from .array_text import ArrayText
 from .library import Library
 from .naming import Naming
+from .passes import FOLD
 from .program import Program
-from .rewrites import FOLD, UNITS
 from .statements import statements
 
 CHECKED = '''\

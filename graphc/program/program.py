@@ -1,17 +1,18 @@
 """Program: what runs, a shared and rewritten copy of what was declared.
 
 Asking for the same operation on the same operands twice gives the same row. The rules of
-rewrites.py act while a row is appended, so every pass is a table of small rules.
+algebra/rewrites.py act while a row is appended, so every pass is a table of small rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ..algebra.rewrites import Rule, Table, simplified
 from ..shapes import Shape
 from ..structure.reach import ancestors
 from ..structure.rows import LEAVES, Key, Rows, Settings, interpret, row_key
@@ -19,15 +20,13 @@ from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS, Algebra
 
-Rule = Callable[["Program", Sequence[int], Settings], "int | None"]
-
 
 class Program(Rows):
     """Operations in an order in which they can run; as an algebra it shares and rewrites."""
 
     def __init__(
         self,
-        rules: Iterable[Mapping[str, Rule]] = (),
+        rules: Iterable[Table] = (),
         share: bool = True,
         keep_names: bool = False,
     ) -> None:
@@ -36,10 +35,10 @@ class Program(Rows):
         self.origin: list[int] = []  # the row of the graph that each was made for
         self.making = -1  # ... and that rows are made for now
         self._keep_names = keep_names  # no rule looks inside a node: it stays a statement
-        self._rules: dict[str, list[Rule]] = {}
+        self._rules: dict[str, tuple[Rule, ...]] = {}
         for table in rules:
-            for op, rule in table.items():
-                self._rules.setdefault(op, []).append(rule)
+            for op, ordered in table.items():
+                self._rules[op] = (*self._rules.get(op, ()), *ordered)
         self._known: dict[Key, int] = {}
         self._share = share
 
@@ -53,11 +52,8 @@ class Program(Rows):
 
     def apply(self, op: str, args: Sequence[int], settings: Settings) -> int:
         """The row of an operation, in its simplest form."""
-        for rule in self._rules.get(op, ()):
-            found = rule(self, args, settings)
-            if found is not None:
-                return found
-        return self.shared(op, tuple(args), settings)
+        found = simplified(self, self._rules, op, args, settings)
+        return self.shared(op, tuple(args), settings) if found is None else found
 
     def shared(self, op: str, operands: tuple[int, ...], settings: Settings) -> int:
         """The row of an operation as it is; an equal one that exists already is taken."""
@@ -148,7 +144,7 @@ class Program(Rows):
 def lower(
     graph: Structure,
     wanted: Sequence[int],
-    rules: Iterable[Mapping[str, Rule]],
+    rules: Iterable[Table],
     share: bool = True,
     keep_names: bool = False,
 ) -> tuple[Program, dict[int, int]]:

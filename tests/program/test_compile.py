@@ -17,9 +17,9 @@ from random_graphs import KINKED, SMOOTH, Case, case, cases
 import graphc as gc
 from graphc.algebra.arithmetic import NUMBERS, Numbers
 from graphc.program.backends.numpy import NUMPY
+from graphc.program.passes import plain
 from graphc.program.program import evaluate, lower
 from graphc.program.question import Matrix, flat, mapped
-from graphc.program.rewrites import readable
 from graphc.program.running import load
 from graphc.program.wants import WANTS, derived, question
 
@@ -110,7 +110,7 @@ def test_programs_equal_their_graphs_exactly(block: int):
     for seed in range(50 * block, 50 * block + 50):
         one = case(seed)
         graph = one.graph
-        rules = (readable(), FAST)[seed % 2]
+        rules = (plain(), FAST)[seed % 2]
         mode = ("reverse", "forward")[seed // 2 % 2]
         of = one.of[seed // 4 % len(one.of)]
         for want in WANTS:
@@ -199,7 +199,7 @@ def boxed(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TENSORS)
-@pytest.mark.parametrize("rules", [readable(), FAST], ids=STYLES)
+@pytest.mark.parametrize("rules", [plain(), FAST], ids=STYLES)
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_programs_of_tensors_equal_their_graphs_exactly(name: str, rules: Any, mode: str):
     graph, sizes = gc.parse(TENSORS[name]), {"n": 3}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -17,16 +17,18 @@ from random_graphs import KINKED, SMOOTH, case
 import graphc as gc
 from graphc.algebra.arithmetic import NUMBERS
 from graphc.algebra.exact import Undefined, as_float
+from graphc.algebra.rewrites import Rule, Table
+from graphc.program import passes
 from graphc.program import program as programs
-from graphc.program import rewrites
 from graphc.program.backends.numpy import LIBRARY
-from graphc.program.program import NO_SETTINGS, Program, Rule, evaluate, lower
+from graphc.program.program import Program, evaluate, lower
 from graphc.program.question import flat
 from graphc.program.wants import derived, question
 from graphc.structure import rows as rows_of
+from graphc.structure.rows import NO_SETTINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::graphc.KinkWarning")
-Tables = Iterable[Mapping[str, Rule]]
+Tables = Iterable[Table]
 LARGEST, SMALLEST = 1.79e308, 2.3e-308
 EDGES = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 0.3, -2.5, 1e308, -1e308, 1e-308]
 EDGES += [5e-324, -5e-324, 1e160, 1e-160, 700.0, -40.0]
@@ -192,10 +194,10 @@ def _equal(a: Any, b: Any) -> bool:
 
 # The passes as they are.
 
-FAST = rewrites.fast(LIBRARY.has)
-PASSES = {**rewrites.PASSES, "stable": lambda: rewrites.stable(LIBRARY.has)}
+FAST = passes.fast(LIBRARY.has)
+PASSES = {**passes.PASSES, "stable": lambda: passes.stable(LIBRARY.has)}
 EVERY = {name: (table(),) for name, table in PASSES.items()}
-EVERY |= {"none": (), "readable": rewrites.readable(), "fast": FAST}
+EVERY |= {"none": (), "readable": passes.plain(), "fast": FAST}
 every = pytest.mark.parametrize("name", EVERY)
 
 
@@ -336,7 +338,8 @@ WRONG: dict[str, tuple[str, dict[str, Rule]]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_planted_wrong_rewrite_is_caught(name: str):
-    kind, table = WRONG[name]
+    kind, rules = WRONG[name]
+    table = {op: (rule,) for op, rule in rules.items()}
     found = exact_complaints([table], 40) if kind == "exact" else float_complaints([table])
     assert found, name
 
@@ -350,9 +353,9 @@ def test_each_pass_with_one_rule_spoiled_is_caught(name: str):
     for op in covered:
         if op in ("identity", "stop"):
             continue  # these do give their operand back
-        spoiled = {**table, op: lambda b, args, s: args[0]}
+        spoiled = {**table, op: (lambda b, args, s: args[0],)}
         if op == "gt":
-            spoiled = {**table, op: _own_smaller}
+            spoiled = {**table, op: (_own_smaller,)}
         assert exact_complaints([spoiled], 5) or float_complaints([spoiled]), (name, op)
 
 

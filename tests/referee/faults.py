@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from graphc.algebra import rewrites
 from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
-from graphc.program import buffers, program, rewrites, running, sparse, wants
+from graphc.program import buffers, running, sparse, wants
+from graphc.structure import rows
 from graphc.structure.structure import Structure
 from graphc.table import phrases
 from graphc.table import tensors as operations
@@ -299,7 +301,7 @@ def a_source_in_the_middle_ends_the_paths() -> None:
 
 @fault
 def settings_are_not_part_of_a_shared_row() -> None:
-    original = program._hashable
+    original = rows._hashable
     _everywhere(original, lambda value: 0 if isinstance(value, tuple) else original(value))
 
 
@@ -310,16 +312,18 @@ def a_cube_is_a_fourth_power() -> None:
 
 @fault
 def a_difference_is_turned_round() -> None:
-    rewrites.UNITS["sub"] = lambda builder, args, settings: builder.append("sub", args[::-1], {})
+    turned = lambda store, args, settings: store.shared("sub", tuple(args[::-1]), {})  # noqa: E731
+    rewrites.UNITS["sub"] = (turned,)
 
 
 @fault
 def a_half_is_folded_to_a_quarter() -> None:
-    rewrites.STRENGTH["div"] = lambda builder, args, settings: (
-        builder.apply("div", (args[0], builder.constant(4)), {})
-        if builder.number(args[1]) == 2
-        else None
-    )
+    def halved(store: Any, args: Any, settings: Any) -> int | None:
+        if store.number(args[1]) != 2:
+            return None
+        return store.apply("div", (args[0], store.constant(4)), {})
+
+    rewrites.STRENGTH["div"] = (halved,)
 
 
 @fault

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import rewrites
 from ..backend import Backend, Passes
 from ..library import Library
 from ..module import Body, Task, module
+from ..passes import fast, plain
 from ..running import load
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
     """The back end of an array library; `more` are fields of the record that differ."""
 
     def passes(style: str, points: bool) -> Passes:
-        return rewrites.readable() if style == "readable" else rewrites.fast(library.has)
+        return plain() if style == "readable" else fast(library.has)
 
     def written(tasks: Sequence[Task], chosen: Options, check: bool) -> str:
         def body(one: Task) -> Body:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ... import readable, rewrites
+from ... import readable
 from ...backend import Passes
 from ...library import Library
+from ...passes import fast, plain
 from ..arrays import array_backend
 from . import c_text, fused
 from .device import require_device
@@ -28,8 +29,8 @@ BODIES = {
 def passes(style: str, points: bool) -> Passes:
     """The rewrites: a kernel has those of C."""
     if style == "readable":
-        return rewrites.readable()
-    return c_text.passes() if points else rewrites.fast(LIBRARY.has)
+        return plain()
+    return c_text.passes() if points else fast(LIBRARY.has)
 
 
 CUPY = array_backend(LIBRARY, BODIES, passes=passes, require=require_device, compared=("readable",))

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.exact import as_float
+from ....algebra.rewrites import STRENGTH, UNITS, Rule, Table
 from ....errors import GraphcError
 from ....structure.rows import NO_SETTINGS, Settings
 from ....table.functions import FUNCTIONS, Function
 from ....table.matrix_form import ATOM, Piece, bracket
 from ....table.tensors import Operation
-from ... import rewrites
-from ...program import Program, Rule
+from ...passes import FOLD_ALL, stable
+from ...program import Program
 from .c_names import CNames
 
 TYPES = {"float64": "double", "float32": "float"}
@@ -45,16 +46,10 @@ def _has(record: Function | Operation) -> bool:
     return "c" in record.native or (isinstance(record, Function) and "c" in record.code)
 
 
-def passes() -> tuple[Mapping[str, Rule], ...]:
+def passes() -> tuple[Table, ...]:
     """The rewrites before printing."""
-    pairs = {op: _pairwise(op) for op, record in FUNCTIONS.items() if record.variadic}
-    return (
-        rewrites.stable(_has),
-        pairs,
-        rewrites.FOLD_ALL,
-        rewrites.STRENGTH,
-        rewrites.UNITS,
-    )
+    pairs = {op: (_pairwise(op),) for op, record in FUNCTIONS.items() if record.variadic}
+    return (stable(_has), pairs, FOLD_ALL, STRENGTH, UNITS)
 
 
 class CText:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ... import rewrites
+from ....algebra.rewrites import UNITS
 from ...backend import Backend, Passes
+from ...passes import FOLD_ALL, stable
 
 
 def passes(style: str, points: bool) -> Passes:
     """The rewrites: composed functions, a user's too, as what they are made of."""
-    stable = rewrites.stable(lambda record: "javascript" in record.native)
-    return (stable, rewrites.FOLD_ALL, rewrites.UNITS)
+    return (stable(lambda record: "javascript" in record.native), FOLD_ALL, UNITS)
 
 
 JAVASCRIPT = Backend("javascript", passes)

@@ -1,0 +1,110 @@
+"""The passes of a program: which tables of rules it goes through, for what a back end has.
+
+Folding computes what is known, and composed functions become the operations they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from ..algebra.arithmetic import NUMBERS
+from ..algebra.exact import Exact, Undefined, as_float
+from ..algebra.rewrites import OWN, STRENGTH, UNITS, Args, Rule, Table
+from ..algebra.rules import formula
+from ..structure.rows import Settings
+from ..table.functions import FUNCTIONS, Function
+from ..table.tensors import OPERATIONS, Local, Operation
+from .program import Program
+
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "power")
+
+
+# Constant folding.
+
+
+def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
+    """A rule that computes an operation on constants, if the result is a number of these kinds."""
+
+    def of(op: str) -> Rule:
+        def rule(program: Program, args: Args, settings: Settings) -> int | None:
+            for arg in args:
+                if program.ops[arg] != "const":
+                    return None
+            values = [program.attributes[arg]["value"] for arg in args]
+            if not all(isinstance(value, kinds) for value in values):
+                return None
+            result = NUMBERS.apply(op, values, settings)
+            if type(result) is Undefined:  # what floats make of it: 1/0 is infinite
+                result = NUMBERS.apply(op, [as_float(value) for value in values], settings)
+            if hasattr(result, "_mpf_"):  # too long to be exact, as 10**3000 is
+                result = as_float(result)
+            return program.constant(result) if isinstance(result, (*kinds, float)) else None
+
+        return rule
+
+    return of
+
+
+_rational = _folded((int, Fraction))
+_number = _folded((int, Fraction, Exact))
+FOLD: Table = {op: (_rational(op),) for op in ARITHMETIC}
+FOLD_ALL: Table = {
+    op: (_number(op),) for op, record in FUNCTIONS.items() if record.binding and op != "where"
+}
+
+
+# Stable forms: composed functions as the operations they are made of.
+
+
+def _expanded(op: str) -> Rule:
+    def rule(program: Program, args: Args, settings: Settings) -> int | None:
+        template = formula(op, len(args), settings, exact=False)
+        assert template is not None
+        return int(template.run(program, args))
+
+    return rule
+
+
+def _by_formula(operation: Operation) -> Rule:
+    """A tensor operation as the operations of its formula."""
+
+    def rule(program: Program, args: Args, settings: Settings) -> int | None:
+        assert operation.formula is not None
+        shapes = [program.shape(arg) for arg in args]
+        here = Local(settings=settings, shapes=shapes, shape=(), algebra=program, args=args)
+        return int(operation.formula(here))
+
+    return rule
+
+
+def stable(has: Callable[[Function | Operation], bool]) -> Table:
+    """The composed functions and operations, a user's own too, that a back end does not have."""
+    rules: dict[str, tuple[Rule, ...]] = {
+        op: (_expanded(op),)
+        for op, record in FUNCTIONS.items()
+        if (record.formula or record.stable) is not None and not has(record)
+    }
+    for op, operation in OPERATIONS.items():
+        if operation.formula is not None and not has(operation):
+            rules[op] = (_by_formula(operation),)
+    return rules
+
+
+def plain() -> tuple[Table, ...]:
+    """The passes for code that is read: what a person would have simplified."""
+    return (FOLD, UNITS)
+
+
+def fast(has: Callable[[Function | Operation], bool]) -> tuple[Table, ...]:
+    """The passes for code that is run by a back end that has these functions."""
+    return (stable(has), FOLD_ALL, STRENGTH, OWN, UNITS)
+
+
+PASSES: dict[str, Callable[[], Table]] = {
+    "fold": lambda: FOLD,
+    "fold_all": lambda: FOLD_ALL,
+    "units": lambda: UNITS,
+    "strength": lambda: STRENGTH,
+    "own": lambda: OWN,
+}
