@@ -9,12 +9,14 @@ from typing import Any
 
 from ..derive.evaluation import Edge
 from ..structure.structure import Structure
+from ..table.letters import name_math
+from ..table.phrases import Phrase, leaf, phrase
 from .highlight import Highlight
-from .labels import HIDDEN, Line, label
+from .labels import HIDDEN, Line, label, roles
 from .legend import legend
-from .mathematics import ELLIPSIS, equation, name_math, plain, shape_math, shortened
+from .mathematics import ELLIPSIS, EQUALS, plain, shape_math, shortened
 from .outline import Arrow, Box, Outline
-from .quantities import STOPPED, Quantities, formula
+from .quantities import STOPPED, Quantities, Quantity, formula
 from .themes import FONT, SHAPES, Theme
 
 NAME, FORMULA, ADJOINT, ON_EDGE = 24, 40, 40, 22  # characters of a line
@@ -55,6 +57,7 @@ class Sheet:
     nodes: Mapping[str, str]  # node -> id
     edges: Mapping[tuple[str, str, int], str]  # (source, target, number among parallels) -> id
     titles: Mapping[str, str]  # id -> full text
+    roles: Mapping[str, tuple[str, ...]]  # id -> what its texts are, in their order
 
 
 def sheet(graph: Structure, outline: Outline, known: Quantities, look: Look) -> Sheet:
@@ -78,6 +81,7 @@ class _Writer:
         self.edges: dict[tuple[str, str, int], str] = {}
         self.parallels: Counter[tuple[str, str]] = Counter()
         self.titles: dict[str, str] = {}
+        self.roles: dict[str, tuple[str, ...]] = {}
 
     def written(self) -> Sheet:
         import graphviz
@@ -111,7 +115,7 @@ class _Writer:
             self._arrow(dot, number, arrow)
         if look.legend:
             dot.attr(label=legend(self.graph, self.outline, self.known, look.theme))
-        return Sheet(dot, name, self.nodes, self.edges, self.titles)
+        return Sheet(dot, name, self.nodes, self.edges, self.titles, self.roles)
 
     def _is_tangled(self) -> bool:
         layer = {box.key: box.layer for box in self.outline.boxes}
@@ -127,7 +131,7 @@ class _Writer:
                 self._box(dot, box)
             return
         theme = self.look.theme
-        title = label([Line(plain(self.outline.clusters[key]), theme.ink, size=12)])
+        title = label([Line(leaf(plain(self.outline.clusters[key])), theme.ink, size=12)])
         attributes = {"label": title, "color": theme.faint, "style": "rounded", "labelloc": "t"}
         with dot.subgraph(name=f"cluster_{key}", graph_attr=attributes) as cluster:
             for box in inside:
@@ -145,6 +149,7 @@ class _Writer:
         lines = list(self._node_lines(box.rows[0]) if single else self._group_lines(box))
         title = self._node_title(box.rows[0]) if single else self._group_title(box)
         self.titles[identity] = title
+        self.roles[identity] = roles(lines)
         colours = theme.nodes[box.kind]
         border, width = colours.border, 1.2
         marked = bool(self.marked.intersection(box.rows))
@@ -174,23 +179,22 @@ class _Writer:
         declared, value = formula(graph, row), known.values.get(row)
         ink = theme.ink if self._shows("values", row) else HIDDEN
         if declared is not None and graph.kind(row) != "const":
-            yield Line(shortened(equation(head, declared.drawn), FORMULA), theme.ink)
+            yield Line(_equation(head, declared), theme.ink, longest=FORMULA)
             if value is not None:
-                yield Line(shortened(equation("", value.drawn), FORMULA), ink)
+                yield Line(_equation("", value), ink, "value", longest=FORMULA)
         elif value is not None:
-            yield Line(shortened(equation(head, value.drawn), FORMULA), theme.ink)
+            yield Line(_equation(head, value), theme.ink, longest=FORMULA)
         elif declared is not None:
-            yield Line(shortened(equation(head, declared.drawn), FORMULA), theme.ink)
+            yield Line(_equation(head, declared), theme.ink, longest=FORMULA)
         else:
-            yield Line(head, theme.ink)
+            yield Line(leaf(head), theme.ink)
         yield from self._adjoint_line(row)
 
     def _adjoint_line(self, row: int, size: int = 14) -> Iterator[Line]:
         adjoint = self.known.adjoint.get(row)
         if adjoint is not None:
             colour = self.look.theme.adjoint if self._shows("adjoints", row) else HIDDEN
-            text = equation(self._bar(row), adjoint.drawn)
-            yield Line(shortened(text, ADJOINT), colour, "B", size)
+            yield Line(_equation(self._bar(row), adjoint), colour, "adjoint", size, ADJOINT)
 
     def _share_line(self, weight: int, node: int) -> Iterator[Line]:
         """What a weight on an edge gets back from there: its adjoint, or a part of it."""
@@ -200,8 +204,8 @@ class _Writer:
             yield from self._adjoint_line(weight, 12)
         else:
             colour = self.look.theme.adjoint if self._shows("adjoints", weight) else HIDDEN
-            text = f"{self._bar(weight)} += {share.drawn}"
-            yield Line(shortened(text, ADJOINT), colour, "B", 12)
+            added = _equation(self._bar(weight), share, "+=")
+            yield Line(added, colour, "adjoint", 12, ADJOINT)
 
     def _bar(self, row: int) -> str:
         return shortened(name_math(f"{self.graph.names[row]}_bar"), 2 * NAME)
@@ -226,15 +230,15 @@ class _Writer:
         graph, theme = self.graph, self.look.theme
         names = [shortened(name_math(graph.names[row]), NAME) for row in box.rows]
         between = f" {ELLIPSIS} " if len(names) > 2 else ", "
-        yield Line(f"{names[0]}{between}{names[-1]}", theme.ink)
+        yield Line(leaf(f"{names[0]}{between}{names[-1]}"), theme.ink)
         shape = graph.shape(box.rows[0])
         of = f" of {shape_math(shape)}" if shape else ""
-        yield Line(f"{len(names)} nodes{of}", theme.ink, "B", 12)
+        yield Line(leaf(f"{len(names)} nodes{of}"), theme.ink, "count", 12)
         operations = {graph.ops[row] for row in box.rows if box.kind == "compute"}
         if operations:
-            yield Line(shortened(", ".join(sorted(operations)), FORMULA), theme.ink, "", 11)
+            yield Line(leaf(", ".join(sorted(operations))), theme.ink, "note", 11, FORMULA)
         if box.inner:
-            yield Line(f"{len(box.inner)} edges inside", theme.ink, "", 11)
+            yield Line(leaf(f"{len(box.inner)} edges inside"), theme.ink, "note", 11)
 
     def _group_title(self, box: Box) -> str:
         names = [self.graph.names[row] for row in box.rows[:100]]
@@ -255,12 +259,13 @@ class _Writer:
         lines = list(self._edge_lines(arrow.edges[0])) if single else self._count_lines(arrow)
         title = self._edge_title(arrow.edges[0]) if single else f"{len(arrow.edges)} edges"
         self.titles[identity] = title
+        self.roles[identity] = roles(lines if not aside else [])
         attributes["tooltip"] = attributes["labeltooltip"] = graphviz.escape(title)
         if lines and not aside:
             attributes["label"] = label(lines)
         thick = self._thickness(arrow)
         local = known.local.get(arrow.edges[0]) if single else None
-        if local is not None and local.drawn == STOPPED:
+        if local is STOPPED:
             attributes["style"] = "dashed"
         if aside:
             attributes |= {"style": "dotted", "color": theme.faint, "constraint": "false"}
@@ -284,15 +289,15 @@ class _Writer:
 
     def _edge_lines(self, edge: Edge) -> Iterator[Line]:
         theme, known = self.look.theme, self.known
-        shown = self._shows("edges", edge)
+        passed = self._shows("edges", edge)
         for weight in self.on_edge.get(edge, ()):
             value = known.values.get(weight)
             name = shortened(name_math(self.graph.names[weight]), NAME)
-            text = equation(name, value.drawn) if value is not None else name
-            yield Line(shortened(text, ON_EDGE), theme.ink, "", 12)
+            shown = _equation(name, value) if value is not None else leaf(name)
+            yield Line(shown, theme.ink, "name", 12, ON_EDGE)
         if edge in known.local:
-            text = shortened(known.local[edge].drawn, ON_EDGE)
-            yield Line(text, theme.local if shown else HIDDEN, "I", 12)
+            colour = theme.local if passed else HIDDEN
+            yield Line(known.local[edge].shown, colour, "local", 12, ON_EDGE)
         for weight in self.on_edge.get(edge, ()):
             yield from self._share_line(weight, edge[0])
 
@@ -307,7 +312,7 @@ class _Writer:
     def _count_lines(self, arrow: Arrow) -> list[Line]:
         if len(arrow.edges) == 1:
             return []
-        return [Line(f"× {len(arrow.edges)}", self.look.theme.ink, "", 11)]
+        return [Line(leaf(f"× {len(arrow.edges)}"), self.look.theme.ink, "note", 11)]
 
     def _thickness(self, arrow: Arrow) -> float:
         widths = self.look.highlight.edges
@@ -315,3 +320,9 @@ class _Writer:
             return 0.0
         pairs = ((self.graph.formula(node).sources[place], node) for node, place in arrow.edges)
         return max(widths.get(pair, 0.0) for pair in pairs)
+
+
+def _equation(head: str, quantity: Quantity, sign: str = "") -> Phrase:
+    """head = quantity, or head within a range, or another sign."""
+    form = f"{{0}} {sign or quantity.relation} {{1}}" if head else f"{quantity.relation} {{1}}"
+    return phrase(form, leaf(head), quantity.shown, word=EQUALS)

@@ -118,7 +118,8 @@ def to_dot(graph: Structure, **settings: Any) -> Any:
 def picture(graph: Structure, seconds: float = SECONDS, **settings: Any) -> Picture:
     """The drawing as SVG text with the ids of its nodes and edges."""
     drawn = planned(graph, **settings).sheet()
-    root = cleaned(rendered([drawn.dot.source], "svg", seconds)[0], drawn.name, drawn.titles)
+    made = rendered([drawn.dot.source], "svg", seconds)[0]
+    root = cleaned(made, drawn.name, drawn.titles, drawn.roles)
     return Picture(text_of(root), drawn.nodes, drawn.edges)
 
 

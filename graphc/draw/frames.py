@@ -78,7 +78,7 @@ def _contents(sheets: list[Sheet], form: str) -> list[bytes]:
 def _trees(sheets: list[Sheet]) -> list[Any]:
     pictures = rendered([sheet.dot.source for sheet in sheets], "svg")
     return [
-        cleaned(picture, sheet.name, sheet.titles)
+        cleaned(picture, sheet.name, sheet.titles, sheet.roles)
         for picture, sheet in zip(pictures, sheets, strict=True)
     ]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..structure.structure import Structure
+from ..table.letters import name_math
 from .labels import TABLE, escaped
-from .mathematics import name_math, plain, shortened
+from .mathematics import plain, shortened
 from .outline import Outline
 from .quantities import Quantities
 from .themes import KINDS, Theme

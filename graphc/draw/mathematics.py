@@ -1,13 +1,8 @@
-"""Mathematics in one line of Unicode: names, numbers, arrays and formulas.
-
-One line is one run of characters, so that a picture stays right in a viewer with other fonts.
-"""
+"""Numbers, arrays and shapes as a drawing writes them, in one line of Unicode."""
 
 from __future__ import annotations
 
-import keyword
 import math
-import re
 import unicodedata
 from fractions import Fraction
 from typing import Any
@@ -16,45 +11,14 @@ import mpmath
 import numpy as np
 
 from ..algebra.exact import WORKING, Exact, Masked, Undefined, as_digits, as_float
-from ..table.functions import FUNCTIONS
+from ..table.letters import SUPERSCRIPTS, name_math
+from ..table.phrases import TIMES, Phrase, infix, leaf, listed, negative
 
 ELLIPSIS = "…"
-WITHIN = "∈"
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-ACCENTS = {"bar": "\u0304", "dot": "\u0307"}
-OVERLINE = "\u0305"  # a bar over a word of several letters, one letter at a time
-_GREEK_SMALL = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho - "
-    "sigma tau upsilon phi chi psi omega"
-)
-GREEK = {name: chr(0x3B1 + place) for place, name in enumerate(_GREEK_SMALL.split()) if name != "-"}
-GREEK |= {name.capitalize(): letter.upper() for name, letter in GREEK.items()}
-SIGNS = {
-    "**": "^",
-    "*": "·",
-    "-": "−",
-    "<=": "≤",
-    ">=": "≥",
-    "!=": "≠",
-    "->": "→",
-    " @ ": " ",
-    ".T": "ᵀ",
-}
-SYMPY = {"Abs": "abs", "Max": "max", "Min": "min"}  # names that differ from ours
-_ATOM = r"([^\s(),·+−/\[\]<>^]+)"
-CALLS = (  # of simple arguments
-    (re.compile(rf"√\({_ATOM}\)"), r"√\1"),
-    (re.compile(rf"\bouter\({_ATOM}, {_ATOM}\)"), r"\1 \2ᵀ"),
-    (re.compile(rf"\beye\({_ATOM}\)"), "I"),
-)
-_NAME = re.compile(r"([^\W\d_]+)([0-9]*)\Z")
-_TOKEN = re.compile(
-    r"(?P<power>\*\*-?[0-9]+(?![\w.]))|(?P<word>[^\W\d]\w*)|(?P<sign> @ |\*\*|<=|>=|!=|->|\.T\b|.)",
-    re.DOTALL,
-)
+EQUALS, WITHIN = "=", "∈"
 DIGITS = 4  # of a decimal
 LONGEST_FRACTION = 3  # digits above or below the line; longer ones are decimals
+LONGEST_WHOLE = 6  # digits
 LONGEST_NUMBER = 1000  # bits of what a tooltip writes out
 WRITTEN_OUT = 3  # elements of an array; of a longer one the range is given
 
@@ -81,72 +45,20 @@ def shortened(text: str, limit: int) -> str:
     return text[:cut].rstrip() + ELLIPSIS
 
 
-def name_math(name: str) -> str:
-    """A node's name: y10 is y₁₀, h2_1 is h₂,₁, alpha is α, h1_bar is h̄₁."""
-    bare = name.removesuffix("_")
-    first, *rest = (bare if keyword.iskeyword(bare) else name).split("_")  # lambda_ is λ
-    word = _NAME.match(first)
-    if word is None or not all(part in ACCENTS or part.isdecimal() for part in rest):
-        return name
-    letters = GREEK.get(word[1], word[1])
-    subscripts = [word[2]] if word[2] else []
-    for part in rest:
-        if part in ACCENTS:
-            letters = _accented(letters, part)
-        elif part.isascii():
-            subscripts.append(part)
-        else:
-            return name
-    return letters + ",".join(subscripts).translate(SUBSCRIPTS)
-
-
-def _accented(letters: str, accent: str) -> str:
-    if sum(not unicodedata.combining(letter) for letter in letters) > 1 and accent == "bar":
-        return "".join(c + OVERLINE if not unicodedata.combining(c) else c for c in letters)
-    return unicodedata.normalize("NFC", letters + ACCENTS[accent])
-
-
-def formula_math(text: str) -> str:
-    """A formula in the text form, with mathematical signs."""
-    pieces = []
-    for token in _TOKEN.finditer(text):
-        if token["power"]:
-            exponent = token["power"][2:]
-            pieces.append("" if exponent == "1" else exponent.translate(SUPERSCRIPTS))
-        elif token["word"]:
-            called = text[token.end() : token.end() + 1] == "("
-            pieces.append(_function(token["word"]) if called else _word(token["word"]))
-        else:
-            pieces.append(SIGNS.get(token["sign"], token["sign"]))
-    written = "".join(pieces)
-    for call, sign in CALLS:
-        written = call.sub(sign, written)
-    return written
-
-
-def _function(name: str) -> str:
-    """The mark of a function where it can stand before its argument."""
-    mark = FUNCTIONS[name].mark if name in FUNCTIONS else ""
-    return mark if mark == "√" or mark.replace(" ", "").isalpha() else SYMPY.get(name, name)
-
-
-def _word(word: str) -> str:
-    return "π" if word == "pi" else name_math(word)
-
-
 # Numbers.
 
 
-def number_math(value: Any) -> str:
+def number_phrase(value: Any) -> Phrase:
     """A number: a short fraction as it is, otherwise a few digits."""
     if type(value) is Undefined:
-        return "undefined"
+        return leaf("undefined")
     if isinstance(value, (int, Fraction)) and abs(value.numerator) < 10**7 > value.denominator:
-        exact = str(value)
-        parts = exact.lstrip("-").split("/")
-        if all(len(part) <= (LONGEST_FRACTION if len(parts) == 2 else 6) for part in parts):
-            return exact.replace("-", "−")
-    return decimal(value)
+        above, below = leaf(str(abs(value.numerator))), leaf(str(value.denominator))
+        whole = value.denominator == 1
+        if max(len(above.text), len(below.text)) <= (LONGEST_WHOLE if whole else LONGEST_FRACTION):
+            size = above if whole else infix("/", above, below, TIMES)
+            return negative(size) if value < 0 else size
+    return leaf(decimal(value))
 
 
 def decimal(value: Any, digits: int = DIGITS) -> str:
@@ -165,30 +77,25 @@ def decimal(value: Any, digits: int = DIGITS) -> str:
     return text.replace("-", "−").replace("nan", "undefined").replace("inf", "∞")
 
 
-def value_math(value: Any) -> str:
-    """A number, a short array element by element, or the range of a long one."""
+def value_phrase(value: Any) -> tuple[str, Phrase]:
+    """(=, a number or a short array element by element), or (∈, the range of a long one)."""
     if type(value) is Masked:
         value = value.values
     if not isinstance(value, np.ndarray) or not value.shape:
-        return number_math(value[()] if isinstance(value, np.ndarray) else value)
+        return EQUALS, number_phrase(value[()] if isinstance(value, np.ndarray) else value)
     if value.size <= WRITTEN_OUT:
-        return _listed(value)
+        return EQUALS, _listed(value)
     numbers = as_float(value)
     low, high = float(np.min(numbers)), float(np.max(numbers))
     if low == high:
-        return f"all {decimal(low)}"
-    return f"{WITHIN} [{decimal(low, 3)}, {decimal(high, 3)}]"
+        return EQUALS, leaf(f"all {decimal(low)}")
+    return WITHIN, leaf(f"[{decimal(low, 3)}, {decimal(high, 3)}]")
 
 
-def equation(left: str, right: str) -> str:
-    """left = right, or left within a range."""
-    return f"{left} {right if right.startswith(WITHIN) else f'= {right}'}".lstrip()
-
-
-def _listed(value: Any) -> str:
+def _listed(value: Any) -> Phrase:
     if not getattr(value, "shape", ()):
-        return number_math(value)
-    return f"[{', '.join(_listed(part) for part in value)}]"
+        return number_phrase(value)
+    return listed(*map(_listed, value))
 
 
 def full_number(value: Any) -> str:

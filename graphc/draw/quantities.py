@@ -15,22 +15,34 @@ from ..structure.reach import upstream
 from ..structure.rows import LEAVES
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
-from ..write.formula import formula_text
-from .mathematics import ELLIPSIS, formula_math, full_number, value_math
+from ..table.phrases import Phrase, drawn, leaf, words
+from ..write.formula import Expression, formula_line
+from ..write.line import NUMPY
+from .mathematics import ELLIPSIS, EQUALS, full_number, value_phrase
 
 K = TypeVar("K")
 SHOWN = ("values", "local", "adjoint")
 LONG_FORMULA = 80  # operations
-INDICES = "einsum("  # a Jacobian that only indices can write
-STOPPED = "stop"  # on an edge that no derivative passes
+INDICES = "einsum"  # a Jacobian that only indices can write
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number or formula: as it is drawn, and in full as plain text."""
 
-    drawn: str
+    shown: Phrase
     full: str
+    relation: str = EQUALS  # to what it is told of
+
+    @property
+    def drawn(self) -> str:
+        """What stands behind a name, in Unicode."""
+        text = drawn(self.shown)
+        return text if self.relation == EQUALS else f"{self.relation} {text}"
+
+
+STOPPED = Quantity(leaf("stop"), "no derivative passes")
+TOO_LONG = Quantity(leaf(ELLIPSIS), "too long to be written down")
 
 
 @dataclass(frozen=True)
@@ -49,10 +61,10 @@ def formula(graph: Structure, node: int) -> Quantity | None:
     if graph.ops[node] in ("edges", *LEAVES):
         return None
     try:
-        text = formula_text(graph, node)
-    except GraphcError:  # too long to be written down
-        return Quantity(ELLIPSIS, "too long to be written down")
-    return Quantity(formula_math(text), text)
+        declared = formula_line(graph, node)
+    except GraphcError:
+        return TOO_LONG
+    return Quantity(declared, declared.text)
 
 
 def quantities(
@@ -131,7 +143,7 @@ def _at_a_point(
             partials = _known(evaluation.local, node) or ()
             passes = graph.formula(node).passes
             for edge, z in enumerate(partials):
-                local[node, edge] = _number(z) if passes[edge] and z is not None else _stopped()
+                local[node, edge] = _number(z) if passes[edge] and z is not None else STOPPED
         if graph.has_tensors:
             local.update(_local_formulas(Request(graph, None, "steps"), only_tensors=True))
     share: dict[Edge, Quantity] = {}
@@ -164,12 +176,9 @@ def _known(ask: Any, node: int) -> Any:
 
 def _number(value: Any) -> Quantity:
     if type(value) is Undefined:
-        return Quantity("undefined", f"undefined: {value.reason}")
-    return Quantity(value_math(value), full_number(value))
-
-
-def _stopped() -> Quantity:
-    return Quantity(STOPPED, "no derivative passes")
+        return Quantity(leaf("undefined"), f"undefined: {value.reason}")
+    relation, shown = value_phrase(value)
+    return Quantity(shown, full_number(value), relation)
 
 
 # In symbols.
@@ -224,7 +233,7 @@ def _local_formulas(request: Request, only_tensors: bool = False) -> dict[Edge, 
     """The local derivative of each edge as a formula."""
     graph, evaluation = request.graph, request.evaluation
     return {
-        (node, edge): _edge_formula(request, (node, edge)) if passes else _stopped()
+        (node, edge): _edge_formula(request, (node, edge)) if passes else STOPPED
         for node in sorted(request.declared)
         if evaluation.is_tensor(node) or not only_tensors
         for edge, passes in enumerate(graph.formula(node).passes)
@@ -235,9 +244,9 @@ def _edge_formula(request: Request, edge: Edge) -> Quantity:
     """The partial or Jacobian; where that has no matrix form, what the edge sends back."""
     row = request.local_row(edge)
     if row is None:
-        return _stopped()
+        return STOPPED
     found = _expression(request, row)
-    if INDICES not in found.full:
+    if found is TOO_LONG or found.shown.text == found.full:
         return found
     graph = request.graph
     adjoint = request.symbol(f"{graph.names[edge[0]]}_bar", graph.shape(edge[0]))
@@ -246,7 +255,16 @@ def _edge_formula(request: Request, edge: Edge) -> Quantity:
 
 def _expression(request: Request, found: Any) -> Quantity:
     try:
-        text = str(request.finish(found, lambda: "a derivative"))
+        shown = result_line(request.finish(found, lambda: "a derivative"))
     except GraphcError:
-        return Quantity(ELLIPSIS, "too long to be written down")
-    return Quantity(formula_math(text) if INDICES not in text else ELLIPSIS, text)
+        return TOO_LONG
+    return Quantity(leaf(ELLIPSIS) if INDICES in words(shown) else shown, shown.text)
+
+
+def result_line(result: Any) -> Phrase:
+    """A symbolic result as one line."""
+    if isinstance(result, Expression):
+        return result.phrase(NUMPY)
+    from ..write.symbols import line
+
+    return line(result)

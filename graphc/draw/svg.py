@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,13 +20,21 @@ KEPT = {
 }
 
 
+CLASSES = {"adjoint": "adjoint", "local": "local"}  # other roles are labels
+
+
 def tag(name: str) -> str:
     """The name of an SVG element as the parser gives it."""
     return f"{{{SVG}}}{name}"
 
 
-def cleaned(picture: bytes, name: str, titles: Mapping[str, str]) -> Any:
-    """The drawing as an element tree in which only shapes and text are left."""
+def cleaned(
+    picture: bytes, name: str, titles: Mapping[str, str], roles: Mapping[str, Sequence[str]]
+) -> Any:
+    """The drawing as an element tree in which only shapes and text are left.
+
+    `titles` are those of nodes and edges by id, `roles` say what each of their texts is.
+    """
     try:
         root = ElementTree.fromstring(picture)
     except ElementTree.ParseError as error:
@@ -38,6 +46,9 @@ def cleaned(picture: bytes, name: str, titles: Mapping[str, str]) -> Any:
         for key in [key for key in element.attrib if key not in KEPT]:
             del element.attrib[key]
         _retitled(element, titles)
+        texts = element.findall(tag("text"))
+        for text, role in zip(texts, roles.get(element.get("id", ""), ()), strict=False):
+            text.set("class", CLASSES.get(role, "label"))
         stack.extend(element)
     root.set("role", "img")
     root.set("aria-label", name)
@@ -57,15 +68,6 @@ def _unwrapped(element: Any) -> list[Any]:
     return [element] if name in DRAWN and not hidden else []
 
 
-def _written(element: Any) -> None:
-    """Tells apart by class what a node or edge says: its adjoint, local derivative, or the rest."""
-    for text in element.findall(tag("text")):
-        if text.get("font-weight") == "bold":
-            text.set("class", "adjoint")
-        else:
-            text.set("class", "local" if text.get("font-style") == "italic" else "label")
-
-
 def _retitled(element: Any, titles: Mapping[str, str]) -> None:
     words = element.get("class", "").split()
     if words:
@@ -73,7 +75,6 @@ def _retitled(element: Any, titles: Mapping[str, str]) -> None:
     identity = element.get("id")
     if identity in titles:
         _title_of(element).text = titles[identity]
-        _written(element)
 
 
 def _title_of(element: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -14,18 +13,19 @@ from ..algebra.exact import as_float
 from ..derive.evaluation import Edge
 from ..derive.modes import seeds_of
 from ..derive.request import Request, free_symbols
-from ..draw.mathematics import ELLIPSIS, formula_math, name_math, plain
-from ..draw.quantities import formula, quantities
+from ..draw.mathematics import ELLIPSIS, plain
+from ..draw.quantities import Quantity, formula, quantities, result_line
 from ..draw.themes import KINDS
 from ..errors import GraphcError, one_of
 from ..structure.reach import origins
 from ..structure.structure import Structure
+from ..table.letters import name_math
+from ..table.phrases import drawn, tokens
 from .start import Start
 
 MODES = ("reverse", "forward", "paths")
 NAME, LONGEST = 80, 2000  # characters that are shown
 MOST_ELEMENTS = 64  # of a tensor that can each be derived
-WORD = re.compile(r"[^\W\d]\w*(?!\w|\s*\()")
 
 
 def model(
@@ -63,23 +63,31 @@ def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -
         "shape": _sizes(graph, node, point),
         "formula": plain(declared.drawn, LONGEST) if declared else "",
         "text": plain(declared.full, LONGEST) if declared else "",
-        "parts": _parts(graph, node, declared.full, place) if declared else [],
+        "parts": _parts(graph, node, declared, place) if declared else [],
     }
 
 
-def _parts(graph: Structure, node: int, text: str, place: Mapping[int, int]) -> list[str | int]:
+def _parts(
+    graph: Structure, node: int, declared: Quantity, place: Mapping[int, int]
+) -> list[str | int]:
     """The formula of a scalar node, cut where names stand: numbers can be put there."""
     formula = graph.formula(node)
     if any(row in graph.shapes for row in (*formula.rows, *formula.sources)):
         return []
     sources = {graph.names[row]: place[row] for row in formula.sources}
+    if len(declared.full) > LONGEST:
+        return []
     parts: list[str | int] = []
-    end = 0
-    for word in WORD.finditer(text):
-        if word[0] in sources:
-            parts += [formula_math(text[end : word.start()]), sources[word[0]]]
-            end = word.end()
-    return [*parts, formula_math(text[end:])] if len(text) <= LONGEST else []
+    run = ""
+    for token in tokens(declared.shown):
+        if isinstance(token, str):
+            run += token
+        elif token.word == "name" and token.text in sources:
+            parts += [run, sources[token.text]]
+            run = ""
+        else:
+            run += token.drawn
+    return [*parts, run]
 
 
 def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
@@ -113,7 +121,7 @@ def _carried(request: Request, edge: Edge, suffix: str) -> str:
         found = carry(edge, request.symbol(f"{graph.names[near]}_{suffix}", graph.shape(near)))
         if found is None:
             return "0"
-        return plain(formula_math(str(request.finish(found, lambda: "a derivative"))), LONGEST)
+        return plain(drawn(result_line(request.finish(found, lambda: "a derivative"))), LONGEST)
     except GraphcError:  # too long to be written down
         return ELLIPSIS
 

@@ -17,6 +17,7 @@ from ..draw.render import SECONDS, rendered
 from ..draw.svg import SPACE, cleaned, tag, text_of
 from ..draw.themes import FONT, THEMES, Theme, theme_named
 from ..structure.structure import Structure
+from ..table.phrases import leaf
 
 MARK = "¤"  # stands in no name and no formula: here a number goes
 NUMBER, LOCAL, RANGE = f"{MARK}00.0000", f"{MARK}00.000", f"{MARK}00.000, 00.000000"
@@ -32,7 +33,8 @@ def scene(graph: Structure, of: Sequence[int], attributes: Mapping[str, Mapping[
         graph, every_node(graph), _places(graph, of), Look(theme_named(DRAWN), legend=False)
     )
     drawn = plan.sheet()
-    root = cleaned(rendered([drawn.dot.source], "svg", SECONDS)[0], drawn.name, {})
+    made = rendered([drawn.dot.source], "svg", SECONDS)[0]
+    root = cleaned(made, drawn.name, {}, drawn.roles)
     root.set("role", "group")
     for name in ("width", "height"):
         root.set(name, root.get(name, "").replace("pt", ""))
@@ -56,11 +58,11 @@ def _places(graph: Structure, of: Sequence[int]) -> Quantities:
     values: dict[int, Quantity] = {}
     for node in graph.nodes():
         width = RANGE if graph.shape(node) else NUMBER
-        values[node] = Quantity(width, "")
+        values[node] = Quantity(leaf(width), "")
     local = dict(quantities(graph, None, None, show=("local",)).local)
     for edge in local:
         if edge in scalar_edges(graph):
-            local[edge] = Quantity(LOCAL, "")
+            local[edge] = Quantity(leaf(LOCAL), "")
     return Quantities({} if bare else values, local, dict(values), of=dict.fromkeys(of, 1))
 
 
@@ -78,6 +80,7 @@ def _prepared(group: Any, is_node: bool) -> None:
     """Marks the texts that hold numbers, and gives an edge a wide path that can be pointed at."""
     middle = _middle(group) if is_node else None
     for text in group.findall(tag("text")):
+        role = text.attrib.pop("class", "")
         before, found, _ = (text.text or "").replace("\u00a0", " ").partition(MARK)
         if not found:
             continue
@@ -85,9 +88,7 @@ def _prepared(group: Any, is_node: bool) -> None:
         width = len(text.text) * size * WIDE
         text.set("x", f"{middle if middle is not None else float(text.get('x')) + width / 2:.2f}")
         text.set("text-anchor", "middle")
-        what = "value" if is_node else "local"
-        if is_node and text.get("font-weight") == "bold":
-            what = "adjoint"
+        what = role if role in ("adjoint", "local") else "value"
         text.set("class", f"live {what}")
         text.set("data-before", before)
         text.text = before

@@ -151,8 +151,12 @@ def _einsum(site: Site, parts: Sequence[Phrase]) -> Phrase:
     everything = [*parts, *(eye(size) if name == "eye" else ones(size) for name, size in added)]
     if parts[0].text == "1" and not words[0] and len(words) > 1:
         words, everything = words[1:], everything[1:]
-    letters = leaf(f'"{",".join(words)}->{result}"', drawn=f'"{",".join(words)}→{result}"')
-    return call("einsum", letters, *everything)
+    return call("einsum", letters_of(f"{','.join(words)}->{result}"), *everything)
+
+
+def letters_of(spec: str) -> Phrase:
+    """The letters of an einsum."""
+    return leaf(f'"{spec}"', drawn=f'"{spec}"'.replace("->", "→"))
 
 
 def ones(size: Size) -> Phrase:
@@ -182,7 +186,7 @@ def contraction_source(site: Site, parts: Sequence[Phrase]) -> Phrase:
     sizes = dict(zip(out, shape, strict=True))
     fresh = [letter for letter in dict.fromkeys(out) if letter not in "".join(operands)]
     more = [f"{letter}={sizes[letter]}" for letter in fresh]
-    return call("einsum", leaf(f'"{spec}"'), *parts, more=more)
+    return call("einsum", letters_of(spec), *parts, more=more)
 
 
 # LaTeX.

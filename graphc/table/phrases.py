@@ -97,8 +97,8 @@ def call(name: str, *parts: Phrase, more: Sequence[str] = (), drawn: str = "") -
     inside = places(len(parts))
     for text in more:
         inside += ", " * bool(inside) + literal(text)
-    shown = f"{literal(drawn)}({_minus(inside)})"
-    return phrase(f"{name}({inside})", *parts, drawn=shown if drawn else "", word=name)
+    shown = f"{literal(drawn or name)}({_shown(inside)})"
+    return phrase(f"{name}({inside})", *parts, drawn=shown, word=name)
 
 
 def call_latex(name: str, *parts: Phrase, below: str = "") -> Phrase:
@@ -109,8 +109,9 @@ def call_latex(name: str, *parts: Phrase, below: str = "") -> Phrase:
     return phrase(form, *parts, word=name)
 
 
-def _minus(text: str) -> str:
-    return text.replace("-", SIGNS["-"])
+def _shown(text: str) -> str:
+    """Arithmetic between brackets, with the signs of a drawing."""
+    return text.replace("-", SIGNS["-"]).replace("*", SIGNS["*"])
 
 
 def infix(sign: str, left: Phrase, right: Phrase, binding: int) -> Phrase:
@@ -147,7 +148,7 @@ def negative(part: Phrase, binding: int = MINUS) -> Phrase:
 def item(part: Phrase, index: str) -> Phrase:
     """part[index]."""
     inside = literal(index)
-    return phrase(f"{{0}}[{inside}]", part, binding=ITEM, drawn=f"{{0}}[{_minus(inside)}]")
+    return phrase(f"{{0}}[{inside}]", part, binding=ITEM, drawn=f"{{0}}[{_shown(inside)}]")
 
 
 def listed(*parts: Phrase) -> Phrase:
@@ -205,6 +206,15 @@ def _cut(form: str) -> tuple[tuple[str, int | None], ...]:
     )
 
 
+def pieces(whole: Phrase) -> list[str | Phrase]:
+    """The signs and parts of a phrase in a drawing, from left to right."""
+    found: list[str | Phrase] = []
+    for text, place in _cut(whole.drawn or whole.form):
+        found += [text] if text else []
+        found += [whole.parts[place]] if place is not None else []
+    return found
+
+
 def tokens(whole: Phrase) -> Iterator[str | Phrase]:
     """What a drawing shows, from left to right: signs, and the phrases that have no parts."""
     stack: list[str | Phrase] = [whole]
@@ -212,12 +222,8 @@ def tokens(whole: Phrase) -> Iterator[str | Phrase]:
         here = stack.pop()
         if isinstance(here, str) or not here.form:
             yield here
-            continue
-        for text, place in reversed(_cut(here.drawn or here.form)):
-            if place is not None:
-                stack.append(here.parts[place])
-            if text:
-                stack.append(text)
+        else:
+            stack.extend(reversed(pieces(here)))
 
 
 def drawn(whole: Phrase) -> str:

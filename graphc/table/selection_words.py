@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..shapes import LETTERS, Size, shape_text, unused_letters
-from .contraction_words import JUXTAPOSED, beside, eye, outer, scaled, sizes_latex, transposed_latex
+from .contraction_words import (
+    JUXTAPOSED,
+    beside,
+    eye,
+    letters_of,
+    outer,
+    scaled,
+    sizes_latex,
+    transposed_latex,
+)
 from .phrases import (
     ATOM,
     ITEM,
@@ -110,7 +119,7 @@ def scatter_line(site: Site, parts: Sequence[Phrase]) -> Phrase:
     letters = LETTERS[:rank]
     place, inner = letters[axis], unused_letters([letters], len(index.shape))
     source = letters[:axis] + inner + letters[axis:][1:]
-    spec = leaf(f'"{source},{inner}{place}->{letters}"')
+    spec = letters_of(f"{source},{inner}{place}->{letters}")
     return call("einsum", spec, part, unit)
 
 

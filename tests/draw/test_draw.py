@@ -21,9 +21,12 @@ import graphc as gc
 from graphc.cli import main
 from graphc.draw.drawing import mimebundle, picture, planned
 from graphc.draw.frames import steps
-from graphc.draw.mathematics import formula_math, name_math, number_math, value_math
+from graphc.draw.mathematics import number_phrase, value_phrase
 from graphc.draw.render import TooSlow, rendered
 from graphc.draw.themes import SHAPES, THEMES
+from graphc.table.letters import name_math
+from graphc.table.phrases import drawn as unicode_of
+from graphc.write.formula import formula_line
 
 ROOT = Path(__file__).parents[2]
 POINT = {"y1": "1/2", "y2": "3/5", "y3": "7/10", "w2": "4/5", "w3": "-3/10"}
@@ -311,13 +314,17 @@ def test_names(name, drawn):
         ("w2*y2 - x**2", "w₂·y₂ − x²"),
         ("sigmoid(a) + sqrt(pi)", "σ(a) + √π"),
         ("W.T @ h3_bar", "Wᵀ h̄₃"),
-        ("outer(a_bar, x)", "ā xᵀ"),
-        ("x**-1 + x**10.5", "x⁻¹ + x^10.5"),
+        ("outer(a_bar, v)", "ā vᵀ"),
+        ("outer(a_bar + v, v)", "outer(ā + v, v)"),
+        ("sqrt(x*y2)/(1 + a)", "√(x·y₂)/(1 + a)"),
+        ("x**-1 + x**10.5 + x**y2", "x⁻¹ + x^10.5 + x^y₂"),
         ("where(x >= 0, a, b)", "where(x ≥ 0, a, b)"),
     ],
 )
 def test_formulas(text, drawn):
-    assert formula_math(text) == drawn
+    leaves = "input x a b w2 y2\nparam W[3,3] h3_bar[3] a_bar[3] v[3]\n"
+    graph = gc.parse(f"{leaves}o = {text}\n")
+    assert unicode_of(formula_line(graph, graph.row("o"))) == drawn
 
 
 def test_numbers():
@@ -325,15 +332,22 @@ def test_numbers():
 
     import numpy as np
 
+    def number_math(value):
+        return unicode_of(number_phrase(value))
+
+    def value_math(value):
+        relation, shown = value_phrase(value)
+        return f"{relation} {unicode_of(shown)}"
+
     assert number_math(Fraction(-3, 10)) == "−3/10"
     assert number_math(Fraction(12345, 6789)) == "1.818"
     assert number_math(1.5e-7) == "1.5·10⁻⁷"
     assert number_math(10**400) == "10⁴⁰⁰"
     assert number_math(-0.0) == "0"
     assert number_math(float("inf")) == "∞"
-    assert value_math(np.array([1.0, 0.5])) == "[1, 0.5]"
+    assert value_math(np.array([1.0, 0.5])) == "= [1, 0.5]"
     assert value_math(np.arange(6.0)) == "∈ [0, 5]"
-    assert value_math(np.zeros((2, 5))) == "all 0"
+    assert value_math(np.zeros((2, 5))) == "= all 0"
 
 
 def test_fractions_are_drawn_as_fractions():
@@ -510,7 +524,7 @@ def test_hostile_names_and_labels():
         assert len(parsed.nodes()) == 4 and len(parsed.edges()) == 4
     pictures = rendered([sheet.dot.source for sheet in sheets], "svg")
     for sheet, found in zip(sheets, pictures, strict=True):
-        text = harmless(text_of(cleaned(found, sheet.name, sheet.titles)))
+        text = harmless(text_of(cleaned(found, sheet.name, sheet.titles, sheet.roles)))
         assert "\u202e" not in text and "\u200f" not in text
 
 
@@ -529,7 +543,7 @@ def test_any_text_is_only_text(texts):
     for sheet, found in zip(
         sheets, rendered([sheet.dot.source for sheet in sheets], "svg"), strict=True
     ):
-        svg = text_of(cleaned(found, sheet.name, sheet.titles))
+        svg = text_of(cleaned(found, sheet.name, sheet.titles, sheet.roles))
         harmless(svg)
         ids = {element.get("id") for element in tree(svg).iter()}
         assert {*sheet.nodes.values(), *sheet.edges.values()} <= ids

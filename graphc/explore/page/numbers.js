@@ -14,8 +14,8 @@ function brief(x) {
   return `${String(mantissa).replace("-", "−")}·${power}`;
 }
 
-// A number that a formula can hold: negative ones in brackets.
-const inside = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
+// A number that a formula can hold: negative ones and products in brackets.
+const inside = (x) => (x < 0 || brief(x).includes("·") ? `(${brief(x)})` : brief(x));
 
 function summary(value) {
   if (value === null) return "";
