@@ -16,20 +16,8 @@ from ..structure.structure import Structure
 from ..syntax.parsing import Syntax, read_formula
 from ..syntax.trees import Name, Tuple
 from ..syntax.words import Mistake, told, weight
-from .expressions import (
-    LARGEST_FAMILY,
-    Builder,
-    Env,
-    Unknown,
-    declare_partial,
-    family,
-    given_value,
-    indices,
-    integer,
-    is_range,
-    mentions,
-    node,
-)
+from .expressions import Builder, Unknown, declare_partial, given_value, node
+from .rational import LARGEST_FAMILY, Env, family, indices, integer, is_range, mentions
 
 LONGEST_LINE = 10_000  # besides numbers
 LONGEST_LIST = 4_000_000  # with them
