@@ -47,9 +47,10 @@ def slope(
         number = context(digits + further).mpf
         widest = min(number(distance) / 8, number(scale))
         step = step_of(digits) * widest
-        found = difference(hood, leaf, place, output, step, digits + further)
-        if found is None:
+        slopes = differences(hood, leaf, place, step, digits + further)
+        if slopes is None:
             return None
+        found = slopes[output]
         if last is not None:
             error = float(abs(found - last) + hood.rounded(digits + further) / step)
             if error <= enough(float(found)):
@@ -58,23 +59,26 @@ def slope(
     return float(found), error, digits
 
 
-def difference(
+def differences(
     hood: Neighbourhood,
     leaf: int,
     place: tuple[int, ...],
-    output: int,
     step: Any,
     digits: int,
     shift: Any = 0,
 ) -> Any:
-    """The slope by neighbours a step away; from one side where the other has no values; or None."""
+    """The slopes of all outputs by neighbours a step away, as an array of objects; or None.
+
+    From one side where the other has no values.
+    """
 
     def values(places: tuple[int, ...], step: Any) -> list[Any] | None:
         found = [
             hood.digital({leaf: _single(hood, leaf, place, shift + k * step)}, digits)
             for k in places
         ]
-        return None if any(one is None for one in found) else [one[output] for one in found if one]
+        whole = [np.array(one, dtype=object) for one in found if one is not None]
+        return whole if len(whole) == len(found) else None
 
     ends = values((-1, 1), step)
     if ends is not None:

@@ -8,7 +8,7 @@ forgiven, and told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -50,6 +50,9 @@ class Spot:
     even: bool = True  # whether nothing narrower than the steps of floats showed
 
 
+Sides = tuple[Any, Any, Any]  # (left slopes, right slopes, errors) of all outputs, in floats
+
+
 @dataclass
 class Court:
     """A graph around a point, and what is known about its derivatives there."""
@@ -60,6 +63,7 @@ class Court:
     method: str = "auto"
     _tried: int = 0  # doubts left to floats
     _spent: int = 0  # operations on differences of single elements in many digits
+    _sided: dict[tuple[int, int], Sides | None] = field(default_factory=dict)  # by leaf and place
 
     @property
     def base(self) -> Any:
@@ -297,22 +301,33 @@ class Court:
         """(left slope, right slope, error) at a kink."""
         if self.method != "digits" and (self.cost > CHEAP or not self.digital):
             return self._float_sides(spot)
+        key = spot.leaf, spot.place
+        if key not in self._sided:
+            self._sided[key] = self._digital_sides(spot)
+        slopes = self._sided[key]
+        if slopes is None:
+            return None
+        left, right, error = (float(part[spot.output]) for part in slopes)
+        return left, right, error
+
+    def _digital_sides(self, spot: Spot) -> Sides | None:
+        """The one-sided slopes of every output: their neighbours are the same."""
         precision = SIDED + self.hood.further(spot.scale)
         shift = context(precision).mpf(4 * FUZZ * self.epsilon) * spot.scale  # not 0 at 5e-324
-        sides, size = [], 0.0
+        sides, size = [], np.zeros(len(self.base))
         for side in (-shift, shift):
             near, far = (
-                digits.difference(
-                    *(self.hood, spot.leaf, spot.position, spot.output),
-                    *(shift * digits.step_of(SIDED), precision, times * side),
+                digits.differences(
+                    *(self.hood, spot.leaf, spot.position, shift * digits.step_of(SIDED)),
+                    *(precision, times * side),
                 )
                 for times in (1, 2)
             )
             if near is None or far is None:
                 return None
-            sides.append(2 * near - far)  # a line through both, at the kink
-            size = max(size, abs(float(near)), abs(float(far)))
-        return float(sides[0]), float(sides[1]), 1e-25 * size
+            sides.append((2 * near - far).astype(float))  # a line through both, at the kink
+            size = np.maximum(size, np.abs([near.astype(float), far.astype(float)]).max(axis=0))
+        return sides[0], sides[1], 1e-25 * size
 
     def _float_sides(self, spot: Spot) -> tuple[float, float, float] | None:
         step = max(1e-5, 4 * FUZZ * self.epsilon) * spot.scale

@@ -322,6 +322,8 @@ define(
     push=lambda here, k, tangent: None,
     value=_winner_value,
     rounds=False,
+    kink="tie",
+    batch=unchanged,
     line=winner,
     latex=winner_latex,
     text=_winner_text,

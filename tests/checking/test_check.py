@@ -8,6 +8,7 @@ import pytest
 
 import graphc as gc
 from graphc import cli
+from graphc.checking.neighbourhood import Neighbourhood
 from graphc.checking.verdicts import SEVERITY, Index, rho
 
 NEURON = """
@@ -429,6 +430,37 @@ def test_hessians_are_checked():
     graph = gc.parse("input x[3]\nparam W[2,3]\nz = sum(tanh(W @ x)**2)")
     report = gc.check(graph, points=2, want="hessian")
     assert report.ok and len(report.rows) == 2 * 81
+
+
+TIES = {
+    "max": "input x[2]\nL = max(x)**2",
+    "min": "input x[2]\nL = min(x)**2",
+    "along an axis": "input x[2,3]\nL = sum(max(x, axis=0)*x[0])",
+    "maxpool": "input x[4]\nL = sum(maxpool(x, 2)**2)",
+    "one by one": "input x[2]\nL = max(x[0], x[1])**2",
+}
+
+
+@pytest.mark.parametrize("at", [0.0, 1.0])
+@pytest.mark.parametrize("text", TIES.values(), ids=TIES)
+def test_a_tie_is_a_kink_of_second_derivatives(text, at):
+    graph = gc.parse(text)
+    report = gc.check(graph, "L", {"x": np.full(graph["x"].shape, at)}, want="hessian")
+    assert report.verdict == "at-kink" and report.kinks == ["L"], str(report)
+    assert {row.verdict for row in report.rows} <= {"at-kink", "correct"}
+
+
+def test_the_sides_of_a_kink_are_measured_for_all_outputs_at_once():
+    graph = gc.parse("input x[16]\nL = sum(max(reshape(x, (8, 2)), axis=1)**2)")
+    calls = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = Neighbourhood.digital
+        patch.setattr(
+            Neighbourhood, "digital", lambda *given: calls.append(given) or original(*given)
+        )
+        report = gc.check(graph, "L", {"x": np.zeros(16)}, want="hessian")
+    assert report.verdict == "at-kink" and len(report.rows) == 256
+    assert len(calls) <= 8 * 16  # not 8 for each of the rows
 
 
 def test_a_wrong_partial_spoils_the_hessian():
