@@ -1,6 +1,7 @@
 """Batches: a copy of a graph in which one leaf, and all that depends on it, has a leading axis.
 
 So the neighbours of a point are one evaluation, and what does not depend on the leaf is shared.
+Where an operation cannot take a further axis, the copy has none and serves one neighbour at a time.
 """
 
 from __future__ import annotations
@@ -20,10 +21,6 @@ from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
 
 COUNT = "neighbours_"  # the name of the leading axis
-
-
-class Unbatched(GraphcError):
-    """The graph has an operation that cannot take a further axis."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,10 @@ class Batch:
     leaf: int
     leaves: dict[int, int]  # declared row -> row in the copy
     outputs: tuple[int, ...]
-    reached: tuple[bool, ...]  # whether each output depends on the leaf
+    wide: tuple[bool, ...]  # whether each output has an axis of neighbours
     switches: tuple[Switch, ...]
     analytic: bool
+    together: bool  # whether there is a leading axis; else neighbours are taken one by one
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
@@ -81,43 +79,59 @@ class Batch:
 
 
 def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
-    """The copy of what the outputs need, with a leading axis on the leaf."""
+    """The copy of what the outputs need, with a leading axis on the leaf where all can take it."""
+    needed = ancestors(graph, outputs)
+    reached = _reached(graph, leaf, needed)
+    together = all(_takes_axis(graph.ops[row]) for row in reached if row != leaf)
     copy = Structure(graph.name)
     moved: dict[int, int] = {}
     wide: set[int] = set()  # rows of the copy that have the leading axis
     owner: dict[int, int] = {}
-    analytic = True
+    analytic = together
     switches: list[Switch] = []
-    needed = ancestors(graph, outputs)
     for node in graph.nodes():
         for row in graph.formula(node).rows:
             owner.setdefault(row, node)
     for row in needed:
-        op, settings = graph.ops[row], graph.settings(row)
+        op, settings, shape = graph.ops[row], graph.settings(row), graph.shape(row)
         operands = [moved[operand] for operand in graph.operands[row]]
         if row == leaf or op == "stop":  # what stands behind a stop does not move
             op, operands, settings = "input", [], {}
-        here = row == leaf or any(operand in wide for operand in operands)
-        shape = graph.shape(row)
-        if here and row != leaf:
-            operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
+        elif row in reached:
             analytic = analytic and _record(op).analytic
+            if together:
+                operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
         new = moved[row] = copy.append(op, tuple(operands), **settings)
-        full = (COUNT, *shape) if here else shape
-        if full:
-            copy.shapes[new] = full
-        if here:
+        if together and row in reached:
+            shape = (COUNT, *shape)
             wide.add(new)
+        if shape:
+            copy.shapes[new] = shape
+        if row in reached:
             switches.extend(_switches(copy, new, row, owner.get(row, row)))
     return Batch(
         copy,
         moved.get(leaf, -1),
         {row: moved[row] for row in needed if graph.ops[row] in ("input", "param", "stop")},
         tuple(moved[row] for row in outputs),
-        tuple(moved[row] in wide for row in outputs),
+        tuple(row in reached or not together for row in outputs),
         tuple(switches),
         analytic,
+        together,
     )
+
+
+def _reached(graph: Structure, leaf: int, needed: Sequence[int]) -> set[int]:
+    """The rows among those needed that move with a leaf, itself included."""
+    found = {leaf}
+    for row in needed:
+        if graph.ops[row] != "stop" and not found.isdisjoint(graph.operands[row]):
+            found.add(row)
+    return found
+
+
+def _takes_axis(op: str) -> bool:
+    return op not in OPERATIONS or OPERATIONS[op].batch is not None
 
 
 def _widened(
@@ -131,8 +145,7 @@ def _widened(
     """Operands and settings of an operation that gets a leading axis."""
     if op in OPERATIONS:
         batch = OPERATIONS[op].batch
-        if batch is None:
-            raise Unbatched(f"{op} cannot take a further axis")
+        assert batch is not None, op
         return operands, dict(batch(settings, [operand in wide for operand in operands], COUNT))
     return [_raised(copy, operand, wide, rank) for operand in operands], settings
 

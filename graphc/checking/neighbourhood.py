@@ -21,7 +21,7 @@ from ..structure.reach import ancestors
 from ..structure.structure import Structure
 from ..table.arrays import boxed, unboxed
 from ..table.tensors import OPERATIONS, Site
-from .batches import COUNT, Batch, Switch, Unbatched, batched
+from .batches import COUNT, Batch, Switch, batched
 from .kept import kept
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
@@ -191,45 +191,43 @@ class Neighbourhood:
             self._exact[digits] = {row: evaluation.value(row) for row in self.fixed}
         return self._exact[digits]
 
-    def batch(self, leaf: int) -> Batch | None:
-        """The batched copy for one leaf, made once per graph; None if there can be none."""
+    def batch(self, leaf: int) -> Batch:
+        """The batched copy for one leaf, made once per graph."""
         known, key = kept(self.graph), ("batch", leaf, self.outputs)
         if key not in known:
-            try:
-                known[key] = batched(self.graph, leaf, self.outputs)
-            except Unbatched:
-                known[key] = None
-        found: Batch | None = known[key]
+            known[key] = batched(self.graph, leaf, self.outputs)
+        found: Batch = known[key]
         return found
 
     def is_analytic(self, leaf: int) -> bool:
         """Whether every operation after a leaf can be taken in complex numbers."""
-        batch = self.batch(leaf)
-        return batch is not None and batch.analytic
+        return self.batch(leaf).analytic
 
     def sample(self, leaf: int, neighbours: Any) -> Sample:
         """Outputs and branches where the leaf takes each of the values (count, *shape)."""
         batch = self.batch(leaf)
         count = len(neighbours)
         self.evaluations += count
-        if batch is None:
-            return Sample(np.array([self._outputs({leaf: value}) for value in neighbours]), ())
-        known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
-        known[batch.leaf] = neighbours
         with np.errstate(all="ignore"):
-            found = self._values(batch, known, count)
+            if batch.together:
+                found = self._values(batch, leaf, neighbours)
+            else:
+                each = [self._values(batch, leaf, neighbour) for neighbour in neighbours]
+                found = {row: np.stack([as_float(one[row]) for one in each]) for row in batch.rows}
             values = [
                 _columns(found[row], count, wide)
-                for row, wide in zip(batch.outputs, batch.reached, strict=True)
+                for row, wide in zip(batch.outputs, batch.wide, strict=True)
             ]
             branches = tuple(_branch(switch, found, count) for switch in batch.switches)
         return Sample(np.concatenate(values, axis=1), branches)
 
-    def _values(self, batch: Batch, known: dict[int, Any], count: int) -> dict[int, Any]:
+    def _values(self, batch: Batch, leaf: int, moved: Any) -> dict[int, Any]:
         """The values of the batch's rows: by emitted code where much is asked, or interpreted."""
-        if self.emitted and known[batch.leaf].dtype == float and batch.function is not None:
+        known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
+        known[batch.leaf] = moved
+        if self.emitted and moved.dtype == float and batch.function is not None:
             return batch.function(known)
-        numbers = Numbers({**self.sizes, COUNT: count})
+        numbers = Numbers({**self.sizes, COUNT: len(moved) if batch.together else 1})
         evaluation = Evaluation(batch.graph, numbers, known, {})
         return {row: evaluation.value(row) for row in batch.rows}
 

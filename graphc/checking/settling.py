@@ -141,8 +141,7 @@ class Court:
 
     def crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
         """The kinks within five points along the coordinate of each spot, all of one leaf."""
-        batch = self.hood.batch(spots[0].leaf)
-        if batch is None or not batch.switches:
+        if not self.hood.batch(spots[0].leaf).switches:
             return [[] for _ in spots]
         x = self.hood.point[spots[0].leaf]
         steps = [STEP * max(spot.scale, 1.0) * STENCIL for spot in spots]

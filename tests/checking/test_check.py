@@ -450,6 +450,15 @@ def test_a_tie_is_a_kink_of_second_derivatives(text, at):
     assert {row.verdict for row in report.rows} <= {"at-kink", "correct"}
 
 
+@pytest.mark.parametrize("want", ["grad", "hessian"])
+@pytest.mark.parametrize("matrices", ["det(A)", "sum(inv(A))", "logdet(A)", "sum(solve(A, A[0]))"])
+@pytest.mark.parametrize("kink", ["max(A)**2", "relu(A[0,0] - 2)", "abs(A[1,1] - 2)*A[0,0]"])
+def test_matrices_hide_no_kinks(matrices, kink, want):
+    graph = gc.parse(f"input A[2,2]\nk = {kink}\nL = {matrices}*k")
+    report = gc.check(graph, "L", {"A": np.array([[2.0, 0.5], [0.3, 2.0]])}, want=want)
+    assert report.verdict == "at-kink" and report.kinks == ["k"], str(report)
+
+
 def test_the_sides_of_a_kink_are_measured_for_all_outputs_at_once():
     graph = gc.parse("input x[16]\nL = sum(max(reshape(x, (8, 2)), axis=1)**2)")
     calls = []
