@@ -19,6 +19,8 @@ from .verdicts import CORRECT, NOT_FINITE, WRONG, Row
 def curvature(court: Court, leaves: Sequence[int], dtype: str) -> list[Row]:
     """Rows on the Hessian: the emitted one against differences of the gradient's graph."""
     graph, hood = court.graph, court.hood
+    if not leaves:  # a number has no derivatives
+        return []
     names = [graph.names[leaf] for leaf in leaves]
     of = graph.names[hood.outputs[0]]
     compiled = compile_graph(graph, of, names, "hessian", dtype=dtype)
@@ -47,8 +49,13 @@ def _index(place: tuple[int, ...]) -> str:
 
 def _arguments(court: Court, compiled: Any) -> dict[str, Any]:
     """The point, as far as a compiled function asks for it."""
-    graph, fixed = court.graph, court.hood.fixed
-    at = {graph.names[row]: value for row, value in fixed.items() if row in graph.names}
+    graph, hood = court.graph, court.hood
+    at = {
+        name: np.zeros(hood.shape(graph.row(name)))  # asked for its sizes, if the point has none
+        for name in compiled.needed
+        if name in graph.rows
+    }
+    at |= {graph.names[row]: value for row, value in hood.fixed.items() if row in graph.names}
     return {name: at[name] for name in compiled.arguments if name in at}
 
 

@@ -271,8 +271,10 @@ class Court:
             return Finding(middle, CORRECT, f"{told} agree", kink, 2 * slack)
         if low - slack <= derived <= high + slack:
             return Finding(middle, AT_KINK, told, kink)
-        if len(on) > 1 and self._is_convention(spot, on, slack):
-            more = f"{told}; {len(on)} kinks meet, whose conventions allow {derived:.6g}"
+        jump = self._jump(spot, middle)
+        if (len(on) > 1 or jump) and self._is_convention(spot, on, slack):
+            why = f"the value jumps by {jump:.6g}" if jump else f"{len(on)} kinks meet"
+            more = f"{told}; {why}, and the conventions there allow {derived:.6g}"
             return Finding(middle, AT_KINK, more, kink)
         return Finding(middle, WRONG, f"{told}, and {derived:.6g} is outside", kink)
 

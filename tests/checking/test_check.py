@@ -459,6 +459,24 @@ def test_matrices_hide_no_kinks(matrices, kink, want):
     assert report.verdict == "at-kink" and report.kinks == ["k"], str(report)
 
 
+def test_a_slope_at_a_jump_is_that_of_the_value_there():
+    graph = gc.parse("input x\nh = sign(x)\nL = tanh(x - 2*h)")  # its slopes on both sides: 0.07
+    (row,) = gc.check(graph, "L", {"x": 0.0}).rows
+    assert row.verdict == "at-kink" and "jumps by" in row.evidence and row.derived == 1
+    (row,) = gc.check(graph, "L", {"x": 0.0}, claimed={"x": 2.0}).rows
+    assert row.verdict == "wrong"
+
+
+def test_a_number_has_no_second_derivatives():
+    assert gc.check(gc.parse("input x[2]\nL = sum([1, 2])"), at={"x": [1, 2]}, want="hessian").ok
+
+
+def test_a_size_may_be_told_by_what_is_not_needed():
+    graph = gc.parse("input y[n]\ninput x[n]\nL = sum(x)\nk = sum(y)")
+    report = gc.check(graph, "L", {"x": [1, 2], "y": [3, 4]}, want="hessian")
+    assert report.ok and len(report.rows) == 4
+
+
 def test_the_sides_of_a_kink_are_measured_for_all_outputs_at_once():
     graph = gc.parse("input x[16]\nL = sum(max(reshape(x, (8, 2)), axis=1)**2)")
     calls = []

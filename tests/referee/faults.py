@@ -296,6 +296,11 @@ def a_source_in_the_middle_ends_the_paths() -> None:
     sparse._Carrier._through = through
 
 
+@fault
+def a_tie_is_no_kink_of_a_slope() -> None:
+    _record("winner", kink="", batch=None)
+
+
 # Programs and text.
 
 

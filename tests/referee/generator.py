@@ -25,10 +25,13 @@ TRIES = 400
 class _Draft:
     """A model under construction, with the values of its steps."""
 
-    def __init__(self, rng: random.Random, words: Sequence[str], largest_rank: int) -> None:
+    def __init__(
+        self, rng: random.Random, words: Sequence[str], largest_rank: int, tied: bool = False
+    ) -> None:
         self.rng = rng
         self.words = [WORDS[name] for name in words]
         self.largest_rank = largest_rank
+        self.tied = tied  # whole numbers, so that kinks are met
         self.leaves: list[Leaf] = []
         self.steps: list[Step] = []
         self.values: dict[str, np.ndarray] = {}
@@ -39,7 +42,7 @@ class _Draft:
         pool = [*rng.sample([2, 3, 4], 2) * 3, 1]  # few sizes, so that operands fit each other
         if rng.random() < 0.03:
             pool.append(0)
-        for name in "xyABCw"[: rng.randint(2, 5)]:
+        for name in "xyABCw"[: rng.randint(1, 2) if self.tied else rng.randint(2, 5)]:
             rank = rng.choice([0, 1, 1, 1, 2, 2, 2, 2, 3]) if rng.random() < 0.97 else 4
             rank = min(rank, self.largest_rank)
             shape: list[int | str] = [rng.choice(pool) for _ in range(rank)]
@@ -55,6 +58,8 @@ class _Draft:
                 value = value + 2 * np.eye(concrete[0])
             if rng.random() < 0.3:
                 value = np.abs(value) + 0.1
+            if self.tied:
+                value = np.round(value)
             kind = rng.choice(["input", "param"])
             self.leaves.append(Leaf(name, kind, tuple(shape), value))
             self.values[name] = value
@@ -97,7 +102,7 @@ class _Draft:
             distance = np.abs(word.switch(arrays, settings))
             if np.any((distance > 0) & (distance < NEAR)):
                 return None
-            if np.any(distance == 0) and self.rng.random() < 0.9:
+            if np.any(distance == 0) and not self.tied and self.rng.random() < 0.9:
                 return None
         step = Step(name, word_name, operands, settings, named)
         if not self.accepted(step):
@@ -163,6 +168,28 @@ def smooth_model(seed: int, words: Sequence[str] = tuple(WORDS), largest_rank: i
             return draft.finish()
 
 
+OFTEN = {"max": 60, "min": 60, "maxpool": 60}  # in tied models; other words with kinks: 5
+TIED = [
+    name
+    for name, word in WORDS.items()
+    for _ in range(OFTEN.get(name, 1 if word.switch is None else 5))
+    if name != "atan2"  # it jumps where whole numbers meet its cut
+]
+
+
+def tied_model(seed: int) -> Model:
+    """A small random graph of tensors on its kinks: ties, zeros, borders."""
+    rng = random.Random(f"ties {seed}")
+    while True:
+        draft = _Draft(rng, TIED, 2, tied=True)
+        draft.declare_leaves()
+        for _ in range(rng.randint(1, 4)):
+            if not draft.add(named=rng.random() < 0.6):
+                break
+        if draft.steps:
+            return draft.finish()
+
+
 POINTS = (0.0, -0.0, 1.0, -1.0, 0.75, 2.0, -2.0, 0.25, math.inf, -math.inf, math.nan)
 
 
@@ -192,9 +219,11 @@ def edge_model(seed: int) -> Model:
 
 
 def model_of(seed: int) -> Model:
-    """The model that belongs to a seed: most have tensors, some are scalars, some at an edge."""
+    """The model of a seed: most have tensors; some are scalars, some at an edge, some on kinks."""
     if seed % 8 == 3:
         return edge_model(seed)
+    if seed % 8 == 5:
+        return tied_model(seed)
     if seed % 8 == 7:
         return smooth_model(seed, SCALARS, largest_rank=0)
     return smooth_model(seed)

@@ -274,3 +274,15 @@ def points(case: Case, rng: random.Random) -> str | None:
             if abs(slopes[name] - sum(parts)) > 1e-9 * (1 + sum(map(abs, parts))):
                 return f"reduce='sum' by {name} gives {slopes[name]!r} for parts {parts}"
     return None
+
+
+@law("the checker", share=0.8)
+def the_checker(case: Case, rng: random.Random) -> str | None:
+    """Emitted derivatives are right, and no verdict says otherwise; second ones of a few leaves."""
+    few = sum(int(np.prod(case.shapes[name])) for name in case.leaves) <= 12
+    for want in ("grad", "hessian") if few else ("grad",):
+        for row in gc.check(case.graph, case.loss, dict(case.at), want=want).rows:
+            if row.verdict in ("wrong", "float-noise"):
+                told = f"{row.verdict}, {row.evidence}"
+                return f"check(want={want!r}) of {row.of} by {row.name}{row.index}: {told}"
+    return None
