@@ -8,12 +8,13 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from . import __version__
-from .commands import check, demo, derive, draw, emit, explain, explore, show
 from .errors import GraphcError
 
+COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo")
 BAD, INTERRUPTED, CLOSED, BROKEN = 2, 130, 141, 70  # exit codes
 
 DESCRIPTION = "Derivatives of computation graphs, exactly."
@@ -26,24 +27,27 @@ class Parser(argparse.ArgumentParser):
         raise GraphcError(f"{message}; see '{self.prog} --help'")
 
 
-def _parser() -> Parser:
+def _parser(argv: Sequence[str]) -> Parser:
+    """Knows the command that is asked for, so that no other room is opened, or all of them."""
     parser = Parser("graphc", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for command in (show, derive, explain, draw, explore, emit, check, demo):
-        command.register(commands)
+    asked = [name for name in argv[:1] if name in COMMANDS]
+    for name in asked or COMMANDS:
+        import_module(f".commands.{name}", __package__).register(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code: 0, 1 where a check is not passed, or 2 for bad usage or a bad file."""
+    argv = sys.argv[1:] if argv is None else argv
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            options = _parser().parse_args(argv)
+            options = _parser(argv).parse_args(argv)
             if sys.stdout is None:
                 raise GraphcError("standard output is closed; there is nowhere to print")
             code = options.run(options)
