@@ -1,4 +1,5 @@
-"""Set-up: what declaring costs by text, by operators and by a traced function, per line or node.
+"""Set-up: what declaring costs by text, by operators and by a traced function; and all of it, from
+text to the first result, per operation of the program that is run.
 
 python benchmarks/setup.py [--quick] [--json FILE]
 
@@ -18,10 +19,11 @@ import measure  # first: it sets the number of threads
 import random_dag
 
 import graphc as gc
+from graphc.program import running
 
 ROUNDS = 5
 GROWTH = 1.05  # largest exponent of the time in the length of a text
-GOALS = {"text": 25e-6, "operators": 2.5e-6, "traced": 30e-6}
+GOALS = {"text": 25e-6, "operators": 2.5e-6, "traced": 30e-6, "whole": 25e-6, "hessian": 0.3}
 MOST_BYTES = 160  # per row
 
 
@@ -75,6 +77,13 @@ def function_of(names: int) -> Callable[..., Any]:
     return scope["ladder"]
 
 
+def chain_text(params: int) -> str:
+    """A chain of tanh with a parameter each: its Hessian has as many rows and columns."""
+    lines = ["input h0", *(f"param w{k}" for k in range(1, params + 1))]
+    lines += [f"h{k} = tanh(w{k}*h{k - 1})" for k in range(1, params + 1)]
+    return "\n".join([*lines, f"L = h{params}**2", "output L"])
+
+
 # The same in CasADi.
 
 
@@ -97,6 +106,19 @@ def casadi_ladder(operations: int) -> Any:
     for _ in range(operations // 4 - 1):
         a, b = casadi.sin(a * b), casadi.cos(a + b)
     return a * b
+
+
+def casadi_whole(lines: int) -> Any:
+    """The ladder, its gradient and the first result."""
+    import casadi
+
+    x, y = casadi.SX.sym("x"), casadi.SX.sym("y")
+    a, b = casadi.sin(x * y), casadi.cos(x + y)
+    for _ in range(lines // 2 - 1):
+        a, b = casadi.sin(a * b), casadi.cos(a + b)
+    both = casadi.vertcat(x, y)
+    f = casadi.Function("f", [both], [a * b, casadi.gradient(a * b, both)])
+    return f([0.3, 0.4])
 
 
 # Parts.
@@ -146,6 +168,70 @@ def text_part(name: str, text_of: Callable[[int], str], sizes: list[int], chosen
     }
 
 
+class PythonsOwn:
+    """Python's compilation of emitted text, timed apart from ours."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self, *given: Any, **settings: Any) -> Any:
+        start = time.process_time()
+        try:
+            return compile(*given, **settings)
+        finally:
+            self.seconds += time.process_time() - start
+
+
+def first_result(text: str) -> tuple[float, float, int]:
+    """(all, of it Python's own compilation, operations) of text to value and gradient."""
+    collector.collect()
+    running.compile = own = PythonsOwn()
+    try:
+        start = time.process_time()
+        graph = gc.parse(text)
+        f = graph.compile()
+        f(**{name: 0.3 + 0.01 * k for k, name in enumerate(graph.input_names)})
+        return time.process_time() - start, own.seconds, f.plan.operations
+    finally:
+        del running.compile
+
+
+def whole_part(name: str, text_of: Callable[[int], str], sizes: list[int], chosen: Any) -> Any:
+    """Parse, compile and first call per operation, with and without Python's own compilation."""
+    title = f"whole: {name}, parse + compile + first call, per operation"
+    if chosen.only and chosen.only not in title:
+        return {}
+    print(f"\n{title}")
+    figures, ours = [], []
+    for lines in sizes:
+        text = text_of(lines)
+        rounds = 2 if chosen.quick or lines > 20_000 else ROUNDS
+        spent, own, count = min(first_result(text) for _ in range(rounds))
+        figures.append({"name": "graphc", "operations": count, "best": spent / count})
+        figures[-1]["ours"] = (spent - own) / count
+        ours.append((spent - own, count))
+        label = f"graphc, {count:,} operations"
+        print(f"{label:30} {measure.shown(spent / count):>9}", end="")
+        print(f", of it Python's compile {measure.shown(own / count)}")
+    if name == "ladder" and measure.installed("casadi"):
+        each = seconds(lambda: casadi_whole(sizes[0]), 2) / figures[0]["operations"]
+        print(f"{'casadi SX, per our operation':30} {measure.shown(each):>9}")
+    middle = figures[min(1, len(figures) - 1)]
+    verdict(middle["best"], GOALS["whole"], "25 us")
+    exponent = math.log(ours[-1][0] / ours[0][0]) / math.log(ours[-1][1] / ours[0][1])
+    print(f"  growth exponent without Python's compile {exponent:.3f}")
+    verdict(exponent, GROWTH, f"exponent {GROWTH}")
+    return {"title": title, "figures": figures, "exponent": exponent}
+
+
+def hessian_part(params: int, chosen: Any) -> Any:
+    """The time to derive and plan a dense Hessian."""
+    title = f"hessian: a chain of {params} parameters, compiled"
+    graph = gc.parse(chain_text(params))
+    runs = {"graphc": (lambda: graph.compile(want="hessian"), 1)}
+    return part(title, runs, GOALS["hessian"], chosen)
+
+
 def memory_part(nodes: int, chosen: Any) -> Any:
     """The bytes that a row takes when all values but the last are gone."""
     title = "operators: bytes per row"
@@ -184,6 +270,10 @@ def main() -> None:
     results.append(memory_part(nodes, chosen))
     title = f"traced: a function of {names:,} names, per operation"
     results.append(part(title, ladders, GOALS["traced"], chosen))
+    rungs = [sizes[0], 2_000, sizes[-1]] if not chosen.quick else sizes
+    results.append(whole_part("random DAG", dag_text, sizes, chosen))
+    results.append(whole_part("ladder", ladder_text, rungs, chosen))
+    results.append(hessian_part(20 if chosen.quick else 80, chosen))
     measure.finish(results, chosen)
 
 

@@ -10,9 +10,9 @@ from .options import Options
 from .program import lower
 from .question import Question, flat
 from .sparse import Sparse, colours
-from .wants import WANTS, derived, sweeps
+from .wants import WANTS, crossed, derived, sweeps
 
-MANY_ROWS = 2_000  # of a graph that is derived in one mode only
+MANY_ROWS = 200  # of a graph that is derived in one mode only
 FEW_SWEEPS = 12  # up to so many, both modes are derived and their operations counted
 
 
@@ -94,7 +94,8 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
         one = _task(asked, "reverse", chosen)
         return one, _plan(one, "reverse", "checkpoints are for the backward pass")
     if max(back, forth) > FEW_SWEEPS or len(asked.graph.ops) > MANY_ROWS:
-        better = "forward" if forth < back else "reverse"
+        edges = crossed(asked) if max(back, forth) <= FEW_SWEEPS else (back, forth)
+        better = "forward" if edges[1] < edges[0] else "reverse"
         one = _task(asked, better, chosen)
         reason = f"{back:g} sweeps in reverse mode, {forth:g} in forward mode"
         return one, _plan(one, better, reason)

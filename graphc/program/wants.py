@@ -113,6 +113,31 @@ def sweeps(asked: Question) -> tuple[float, float]:
     return targets, elements(asked.wrt)
 
 
+def crossed(asked: Question) -> tuple[int, int]:
+    """How many edges adjoints, or tangents, are carried over: those between `wrt` and `of`."""
+    graph = asked.graph
+    ends, sources = asked.rows(graph)
+    above = {end: origins(graph, end) for end in ends}
+
+    def counted(nodes: set[int], starts: Sequence[int]) -> int:
+        below, found = set(starts), 0
+        for node in sorted(nodes):
+            edges = sum(source in below for _, source in graph.edges_of(node))
+            if edges:
+                below.add(node)
+                found += edges
+        return found
+
+    useful = set().union(*above.values())
+    back = sum(_elements(graph, end) * counted(above[end], sources) for end in ends)
+    forth = sum(_elements(graph, source) * counted(useful, [source]) for source in sources)
+    return back, forth
+
+
+def _elements(graph: Structure, row: int) -> int:
+    return math.prod(size if isinstance(size, int) else 1 for size in graph.shape(row))
+
+
 # Building blocks.
 
 
