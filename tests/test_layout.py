@@ -85,6 +85,12 @@ def test_every_room_says_what_comes_in_and_goes_out():
         assert len(text.splitlines()) >= 3, file
 
 
+def test_the_design_page_counts_the_house_as_it_is():
+    docs = PACKAGE.parent / "docs"
+    counted = python(str(docs / "count_house.py")).stdout.strip()
+    assert counted in (docs / "design.md").read_text(encoding="utf-8"), counted
+
+
 def test_the_sweep_knows_nothing_of_ours():
     assert not {name for name in imports(PACKAGE / "structure" / "paths.py", lazy=True) if name}
 
