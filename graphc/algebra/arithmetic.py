@@ -106,6 +106,10 @@ class Numbers:
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""
+        if op == "placed":
+            return self._placed(args[0], settings["op"], settings["settings"])
+        if op in ("alive", "passing"):
+            return self.apply("taken", (self.apply("gt", (args[1], 0), {}), args[0]), {})
         kinds = {type(arg) for arg in args}
         if Masked in kinds:
             return self._masked(op, args, settings)
@@ -186,6 +190,15 @@ class Numbers:
             place = next(i for i, mask in enumerate(masks) if mask is not True)
             return self._through(operation, plain, settings, place, masks[place], result)
         return result
+
+    def _placed(self, carried: Any, op: str, settings: dict[str, Any]) -> Any:
+        """A carried value in its places, absent elsewhere."""
+        found = self.apply(op, (carried,), settings)
+        operation = OPERATIONS[op]
+        if type(found) is Masked or operation.fills(settings):
+            return found  # what is absent leaves nothing anywhere
+        count = self._tensor(operation, (np.ones(np.shape(carried))[()],), settings)
+        return found if np.all(count > 0) else Masked(found, count > 0)
 
     def _absent(self, result: Any, mask: Any) -> Any:
         """A value that is 0 where its mask is not alive."""

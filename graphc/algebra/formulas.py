@@ -43,6 +43,12 @@ class Formulas:
         return value if type(value) in EXACT_NUMBERS else None
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+        if op == "placed":
+            return self.gates.placed(args[0], settings["op"], settings["settings"])
+        if op == "alive":
+            return self.gates.alive(*args)
+        if op == "passing":
+            return self.gates.passing(*args)
         if op in ("taken", "untaken"):
             condition, carried = args
             return self.gates.gated(condition, carried, op == "taken")

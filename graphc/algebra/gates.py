@@ -2,18 +2,26 @@
 
 A row that came through where(c, g, 0) is exactly 0 where c does not hold, whatever it is multiplied
 by. So its products are selections, where(c, g * z, 0), and its sums, selections of elements and
-sums over axes remember under which condition they are alive. Rows without gates cost nothing here.
+sums over axes remember under which condition they are alive. So does what a selection has put in
+its places: elsewhere it is absent. That is said only where the next factor may be infinite. Rows
+without gates cost nothing here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..shapes import LETTERS, Size
+from ..structure.structure import Structure
+from ..table.places import Places, Slice, chosen, covers, united
 from ..table.tensors import OPERATIONS, Operation
+from ..table.value import COMPARISONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +29,15 @@ if TYPE_CHECKING:
     from .formulas import Formulas
 
 MOST_CONDITIONS = 3  # that are written as nested selections before they become one
+MOST_LOOKED_AT = 60  # rows of what is carried, before it counts as possibly infinite
+LEAST_SHARE = Fraction(1, 10**9)  # of a largest element; nothing sits on this switch
+DEEPEST = 40  # masks within masks: beyond, a row counts as alive everywhere
+# what is finite wherever its operands are; of other functions the slopes may be infinite
+FINITE = {"add", "sub", "mul", "neg", "contract", "gather", "scatter", "reshape", "where", "const"}
+BOUNDED = {
+    *("sin", "cos", "tanh", "sigmoid", "atan", "erf", "sign", "heaviside", "abs", "relu", "square"),
+    *("maximum", "minimum", "identity", "winner", "softmax", "pi", "size", *COMPARISONS),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +46,7 @@ class Either:
 
     one: Mask
     other: Mask
+    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +57,7 @@ class Through:
     row: int  # the operand that was masked
     op: str
     settings: Mapping[str, Any]
+    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +67,24 @@ class All:
     mask: Mask
 
 
-Condition = int | Either | Through | All  # a row, or what becomes one when it is needed
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Alive at some places along an axis, where a selection has put something."""
+
+    axis: int  # from the end
+    size: Size
+    index: Slice | Places  # each place once, in order
+
+
+@dataclass(frozen=True, eq=False)
+class Positive:
+    """Alive where a row is more than 0."""
+
+    row: int
+
+
+# a row, or what becomes one when it is needed
+Condition = int | Either | Through | All | Placed | Positive
 Literal = tuple[Condition, bool]  # a condition, and whether it has to hold
 Mask = tuple[Literal, ...]  # all of these
 
@@ -90,6 +126,33 @@ class Gates:
             self.masks[new] = self.masks[old]
         return new
 
+    def placed(self, carried: int, op: str, settings: dict[str, Any]) -> int:
+        """A carried row in its places, absent elsewhere."""
+        row = self.rows.apply(op, (carried,), settings)
+        done = row in self.masks or row == carried or self.rows.number(row) is not None
+        if done or self._paused or OPERATIONS[op].fills(settings):
+            return row
+        if "index" not in settings or settings["index"].has_gaps:
+            self.masks[row] = ((Through((), carried, op, settings, 1), True),)
+        else:
+            index = settings["index"]
+            once = index if isinstance(index, Slice) else chosen(np.unique(index.array))
+            self.masks[row] = ((Placed(settings["axis"], settings["size"], once), True),)
+        return row
+
+    def alive(self, carried: int, indicator: int) -> int:
+        """A carried row that is 0 where an indicator is, and absent there."""
+        if not self._paused and self.rows.number(carried) is None:
+            mask = self._both(self.masks.get(carried, ()), ((Positive(indicator), True),))
+            self.masks[carried] = mask
+        return carried
+
+    def passing(self, carried: int, indicator: int) -> int:
+        """A carried row where an indicator is more than 0; all of it if it is finite anyway."""
+        if is_finite(self.rows.graph, carried, FINITE | BOUNDED, MOST_LOOKED_AT):
+            return carried
+        return self.gated(self._condition(Positive(indicator)), carried, True)
+
     def product(self, left: int, right: int, times: Callable[[int, int], int]) -> int | None:
         """A product as a selection; None if neither factor came through a gate."""
         masks = self.masks.get(left), self.masks.get(right)
@@ -97,17 +160,19 @@ class Gates:
         if masks == (None, None) or number(left) is not None or number(right) is not None:
             return None
         decided = self._both(masks[0] or (), masks[1] or ())
-        kept = decided
+        kept = self._both(self._needed(masks[0], right), self._needed(masks[1], left))
         factors = self._stripped(left), self._stripped(right)
         for this, other in ((0, 1), (1, 0)):
             if number(factors[this]) is not None:  # an indicator: the other is 0 where it is absent
-                kept = masks[this] or ()
+                kept = self._needed(masks[this], right if other else left)
                 factors = (factors[0], right) if other else (left, factors[1])
                 break
         with self.paused():
             product = times(*factors)
         if number(product) == 0:
             return product
+        if _structural(kept) and self.rows.is_spread_diagonal(product):
+            kept = ()  # it has dissolved: nothing was multiplied beside the diagonal
         return self._noted(self._nested(kept, product, None), decided, product)
 
     def after(self, op: str, args: Sequence[int], settings: Mapping[str, Any], row: int) -> None:
@@ -133,6 +198,15 @@ class Gates:
         if mask:
             self.masks[row] = mask
 
+    def _needed(self, mask: Mask | None, factor: int) -> Mask:
+        """What of a mask has to be said of a product: where 0 times a finite factor is 0, nothing.
+
+        A branch that is not taken is always said: people read it.
+        """
+        if not mask or (_structural(mask) and is_finite(self.rows.graph, factor, FINITE | BOUNDED)):
+            return ()
+        return mask
+
     # Masks.
 
     def _through(
@@ -145,8 +219,10 @@ class Gates:
         graph = self.rows.graph
         if all(isinstance(c, int) and not graph.shape(c) for c, _ in mask):
             return mask  # one condition for all elements
-        alone = operation.through(settings, place)
-        return ((Through(mask, args[place], operation.name, alone), True),)
+        alone, depth = operation.through(settings, place), 1 + _depth(mask)
+        if depth > DEEPEST:
+            return None
+        return ((Through(mask, args[place], operation.name, alone, depth), True),)
 
     def _both(self, one: Mask, other: Mask) -> Mask:
         found = list(one)
@@ -167,7 +243,13 @@ class Gates:
             (condition, wanted), (same, unwanted) = left[0], right[0]
             if wanted != unwanted and self._equal(condition, same):
                 return common or None  # one of the two branches is taken
-        return (*common, (Either(tuple(left), tuple(right)), True))
+            united = _united(condition, same)
+            if united is not None:
+                return (*common, *united) or None
+        depth = 1 + max(_depth(left), _depth(right))
+        if depth > DEEPEST:
+            return common or None
+        return (*common, (Either(tuple(left), tuple(right), depth), True))
 
     def _same(self, literal: Literal) -> Callable[[Literal], bool]:
         return lambda other: other[1] == literal[1] and self._equal(literal[0], other[0])
@@ -178,6 +260,11 @@ class Gates:
         if isinstance(one, Either) and isinstance(other, Either):
             pairs = (one.one, other.one), (one.other, other.other)
             return all(self._all_equal(*pair) for pair in pairs)
+        if isinstance(one, Placed) and isinstance(other, Placed):
+            pair = (one.axis, one.size, one.index), (other.axis, other.size, other.index)
+            return pair[0] == pair[1]
+        if isinstance(one, Positive) and isinstance(other, Positive):
+            return one.row == other.row
         return one is other
 
     def _all_equal(self, one: Mask, other: Mask) -> bool:
@@ -195,7 +282,8 @@ class Gates:
 
     def _noted(self, row: int, mask: Mask, inside: int) -> int:
         self.masks[row] = mask
-        self._inside[row] = inside
+        if row != inside:
+            self._inside[row] = inside
         return row
 
     def _nested(self, mask: Mask, row: int, otherwise: int | None) -> int:
@@ -228,6 +316,11 @@ class Gates:
                     count = self._nested(condition.one, rows.constant(1), other)
                 elif isinstance(condition, All):
                     count = self.indicator(condition.mask)
+                elif isinstance(condition, Positive):
+                    least = rows.constant(LEAST_SHARE)
+                    return rows.graph.operation("gt", (condition.row, least), {})
+                elif isinstance(condition, Placed):
+                    count = self._counted(condition)
                 else:
                     shape = rows.graph.shape(condition.row)
                     alive = self.indicator(condition.mask, shape)
@@ -235,3 +328,60 @@ class Gates:
                 half = rows.constant(Fraction(1, 2))  # nothing sits on this switch
                 self._known[condition] = rows.graph.operation("gt", (count, half), {})
         return self._known[condition]
+
+    def _counted(self, placed: Placed) -> int:
+        """1 at the places along an axis, which trailing axes of size 1 follow."""
+        rows, after = self.rows, LETTERS[1 : -placed.axis]
+        ones = rows.repeated(rows.constant(1), placed.index.shape)
+        settings = {"axis": -1, "index": placed.index, "size": placed.size}
+        vector = rows.apply("scatter", (ones,), settings)
+        return rows.contraction([vector], ["a"], f"a{after}", dict.fromkeys(after, 1))
+
+
+def is_finite(graph: Structure, row: int, finite: Set[str], most: int = 0) -> bool:
+    """Whether a formula is finite wherever the names that it mentions are.
+
+    With `most`, names of derivatives are looked into, and so many rows.
+    """
+    stack, seen = [row], set[int]()
+    while stack:
+        here = stack.pop()
+        inner = most and here in graph.derivative_of and graph.operands[here]
+        if here in seen or (here in graph.names and not inner):
+            continue
+        seen.add(here)
+        if most and len(seen) > most:
+            return False
+        exponent = graph.settings(here).get("exponent", -1)
+        if graph.ops[here] not in finite and not (isinstance(exponent, int) and exponent > 0):
+            return False
+        stack.extend(graph.operands[here][graph.ops[here] == "where" :])  # not the condition
+    return True
+
+
+def _structural(mask: Mask) -> bool:
+    """Whether a mask only says where nothing was put, and no branch that is not taken."""
+    return all(
+        isinstance(condition, (Placed, Positive))
+        or (isinstance(condition, (Through, All)) and _structural(condition.mask))
+        or (
+            isinstance(condition, Either)
+            and _structural(condition.one)
+            and _structural(condition.other)
+        )
+        for condition, _ in mask
+    )
+
+
+def _depth(mask: Sequence[Literal]) -> int:
+    return max((getattr(condition, "depth", 0) for condition, _ in mask), default=0)
+
+
+def _united(one: Condition, other: Condition) -> Mask | None:
+    """Alive at the places of either along one axis; nothing to say where these are all."""
+    if not isinstance(one, Placed) or not isinstance(other, Placed):
+        return None
+    if (one.axis, one.size) != (other.axis, other.size):
+        return None
+    index = united(one.index, other.index)
+    return () if covers(index, one.size) else ((Placed(one.axis, one.size, index), True),)

@@ -82,7 +82,7 @@ class Evaluation:
         known = sharing.locals.get(node)
         if known is None:
             known = self._local(node)
-            if not algebra.gates.masks:
+            if algebra.gates.masks.keys().isdisjoint(known):
                 sharing.locals[node] = known
         return known
 

@@ -63,8 +63,11 @@ def _pull(here: Local, k: int, adjoint: Any) -> Any:
         for letter, size in zip(letters[k], here.shapes[k], strict=True)
         if letter not in present
     }
-    spec = ",".join([lead + out, *(letters[i] for i in others)]) + "->" + lead + letters[k]
-    return here.contract(spec, adjoint, *(here.args[i] for i in others), **sizes)
+    own = letters[k]
+    distinct = "".join(dict.fromkeys(own))
+    spec = ",".join([lead + out, *(letters[i] for i in others)]) + "->" + lead + distinct
+    found = here.contract(spec, adjoint, *(here.args[i] for i in others), **sizes)
+    return found if own == distinct else _on_diagonal(here, found, lead + distinct, lead + own)
 
 
 def _push(here: Local, k: int, tangent: Any) -> Any:
@@ -73,7 +76,15 @@ def _push(here: Local, k: int, tangent: Any) -> Any:
     lead = unused_letters([left, out], len(here.lead))
     letters[k] = lead + letters[k]
     args = [tangent if i == k else arg for i, arg in enumerate(here.args)]
-    return here.contract(f"{','.join(letters)}->{lead}{out}", *args, **dict(here.settings["sizes"]))
+    distinct = "".join(dict.fromkeys(out))
+    spec = f"{','.join(letters)}->{lead}{distinct}"
+    found = here.contract(spec, *args, **dict(here.settings["sizes"]))
+    return found if out == distinct else _on_diagonal(here, found, lead + distinct, lead + out)
+
+
+def _on_diagonal(here: Local, carried: Any, letters: str, out: str) -> Any:
+    """A carried value spread over a diagonal; beside it, it is absent."""
+    return here.placed("contract", carried, {"spec": f"{letters}->{out}", "sizes": ()})
 
 
 def _looks(settings: Settings) -> bool:
@@ -265,6 +276,9 @@ define(
     value=_value,
     looks=_looks,
     through=_alone,
+    fills=lambda settings: (
+        len(set(split_spec(settings["spec"])[1])) == len(split_spec(settings["spec"])[1])
+    ),
     analytic=True,
     batch=_batch,
     pairs=_pairs,

@@ -143,6 +143,23 @@ class Places:
 Index = Slice | Window | Places
 
 
+def covers(index: Index, size: Any) -> bool:
+    """Whether every place along an axis of this size is named."""
+    if isinstance(index, Slice):
+        return bool(index.count == size)
+    return isinstance(size, int) and np.unique(index.array).size - index.has_gaps == size
+
+
+def united(one: Slice | Places, other: Slice | Places) -> Slice | Places:
+    """The places of both, each once, in order."""
+    first, second = sorted((one, other), key=lambda index: getattr(index, "start", 0))
+    if isinstance(first, Slice) and isinstance(second, Slice) and first.step == second.step == 1:
+        end = first.start + first.count
+        if second.start <= end:
+            return Slice(first.start, max(end, second.start + second.count) - first.start)
+    return chosen(np.union1d(one.array, other.array))
+
+
 def chosen(places: Any) -> Slice | Places:
     """Places as a slice if they are evenly spaced and ascending, else one by one."""
     array = np.asarray(places, dtype=np.int64)

@@ -44,6 +44,16 @@ def _slope_pull(slope: Callable[[Local], Any]) -> Carry:
     return pull
 
 
+def _winner_pull(here: Local, k: int, adjoint: Any) -> Any:
+    """What is not the largest gets nothing, rather than 0."""
+    return here.apply("alive", (_slope_pull(_winner)(here, k, adjoint), _winner(here)), {})
+
+
+def _winner_push(here: Local, k: int, tangent: Any) -> Any:
+    chosen = here.apply("passing", (tangent, _winner(here)), {})
+    return _slope_push(_winner)(here, k, chosen)
+
+
 def _slope_push(slope: Callable[[Local], Any]) -> Carry:
     def push(here: Local, k: int, tangent: Any) -> Any:
         lead, full = here.letters()
@@ -302,8 +312,8 @@ def _loops(body: str, lines: list[str], result: Variable, x: Variable, settings:
 define(
     "largest",
     shape=reduced,
-    pull=_slope_pull(_winner),
-    push=_slope_push(_winner),
+    pull=_winner_pull,
+    push=_winner_push,
     value=_largest_value,
     rounds=False,
     kink="tie",

@@ -11,7 +11,7 @@ import numpy as np
 from ..shapes import Shape, Size, concrete, resolve
 from .arrays import bound_exact, boxed, elements, unboxed
 from .matrix_form import Piece, bracket
-from .places import Index, Window
+from .places import Index, Window, covers
 from .selection_words import (
     gather_latex,
     gather_line,
@@ -45,7 +45,7 @@ def _lead(rank: int, settings: Settings) -> int:
 
 
 def _carried_by(name: str) -> Carry:
-    return lambda here, k, value: here.apply(name, (value,), dict(here.settings))
+    return lambda here, k, value: here.placed(name, value, here.settings)
 
 
 def _gather(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
@@ -225,6 +225,7 @@ define(
     pull=_carried_by("scatter"),
     push=_carried_by("gather"),
     value=_gather,
+    fills=lambda settings: not settings["index"].has_gaps,
     looks=lambda settings: settings["index"].subscript is not None,
     through=unchanged,
     rounds=False,
@@ -245,6 +246,7 @@ define(
     pull=_carried_by("gather"),
     push=_carried_by("scatter"),
     value=scattered,
+    fills=lambda settings: covers(settings["index"], settings["size"]),
     through=unchanged,
     analytic=True,
     batch=unchanged,

@@ -76,6 +76,10 @@ class Local(Site):
         """A contraction; `sizes` are those of the letters that only the result has."""
         return self.apply("contract", operands, {"spec": spec, "sizes": tuple(sizes.items())})
 
+    def placed(self, op: str, value: Any, settings: Settings) -> Any:
+        """A carried value put in its places by a selection; elsewhere it is absent, not 0."""
+        return self.apply("placed", (value,), {"op": op, "settings": dict(settings)})
+
     def letters(self) -> tuple[str, str]:
         """Letters for the leading axes and for the first operand's axes."""
         rank = len(self.shapes[0])
@@ -136,6 +140,7 @@ class Operation:
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
     # Each element a sum of some of an operand's (times others'): settings for that operand alone.
     through: Callable[[Settings, int], Settings] | None = None
+    fills: Callable[[Settings], bool] = lambda settings: True  # each element gets something
     rounds: bool = True  # False: elements are only chosen or moved
     analytic: bool = False  # for complex operands it is the continuation of the real one
     kink: str = ""  # "zero": at the value 0; "tie": where two elements over its axes are largest

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..algebra.gates import FINITE, is_finite
 from ..structure.structure import Structure
 from ..table.contraction_words import as_float, product
 from ..table.functions import FUNCTIONS, Function
@@ -137,7 +138,7 @@ def _where(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
     condition, chosen, else_ = parts
     if is_number(graph, taken, 1) and is_number(graph, other, 0):
         return condition
-    if is_number(graph, other, 0) and not is_mask(graph, taken) and _is_finite(graph, taken):
+    if is_number(graph, other, 0) and not is_mask(graph, taken) and is_finite(graph, taken, FINITE):
         if gates_columns(graph, row):
             return product(bracket(chosen, TIMES), call("diag", condition))
         least = TIMES + ("@" in operators(chosen))
@@ -231,24 +232,6 @@ def _word(graph: Structure, row: int) -> str:
     if op == "where":
         return "matmul" if gates_columns(graph, row) else "product"
     return ""
-
-
-FINITE = {"add", "sub", "mul", "neg", "contract", "gather", "scatter", "reshape", "where", "const"}
-
-
-def _is_finite(graph: Structure, row: int) -> bool:
-    """Whether a formula is finite wherever the names that it mentions are."""
-    stack, seen = [row], set()
-    while stack:
-        here = stack.pop()
-        if here in seen or here in graph.names:
-            continue
-        seen.add(here)
-        exponent = graph.settings(here).get("exponent", -1)
-        if graph.ops[here] not in FINITE and not (isinstance(exponent, int) and exponent > 0):
-            return False
-        stack.extend(graph.operands[here][graph.ops[here] == "where" :])  # not the condition
-    return True
 
 
 # Composed functions, as they were called.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import edge_values
@@ -283,6 +284,62 @@ def test_gates_reach_through_sums_and_selections(
             assert np.isfinite(twice).all()
     for slope in found:
         np.testing.assert_allclose(slope, right, rtol=1e-15)
+
+
+CHOSEN = {  # what is chosen of sqrt(x), and its slopes at CHOSEN_AT
+    "h[0, 1]": [[0, 0.5, 0], [0, 0, 0]],
+    "sum(h[:, 1])": [[0, 0.5, 0], [0, 0.25, 0]],
+    "sum(h[0, 1:2]*h[1, 1:2])": [[0, 1, 0], [0, 0.25, 0]],
+    "sum(take(h, [1, 1], axis=1))": [[0, 1, 0], [0, 0.5, 0]],
+    "trace(h[:, 1:3])": [[0, 0.5, 0], [0, 0, 0.5]],
+    "max(h)": [[0, 0, 0], [0, 0.25, 0]],
+    "sum(max(h, axis=1))": [[0, 0.5, 0], [0, 0.25, 0]],
+    "sum(max(h, axis=1, kink='share'))": [[0, 0.5, 0], [0, 0.25, 0]],
+    "sum(maxpool(h, (1, 2), stride=(1, 1)))": [[0, 1, 0], [0, 0.5, 0]],
+    "sum(concat([h[:, 1:2], h[:, 1:2]])**2)": [[0, 2, 0], [0, 2, 0]],
+    "sum(reshape(h, 6)[4:5])": [[0, 0, 0], [0, 0.25, 0]],
+    "sum(sin(h[:, 1])**2) - sum(sin(h.T[1])**2) + h[1, 1]": [[0, 0, 0], [0, 0.25, 0]],
+}
+CHOSEN_AT = np.array([[0.0, 1.0, 0.0], [0.0, 4.0, 1.0]])
+
+
+@pytest.mark.parametrize("formula", CHOSEN)
+def test_elements_that_are_not_chosen_contribute_nothing(formula: str):
+    graph, x = gc.parse(f"input x[2,3]\nh = sqrt(x)\nL = {formula}"), CHOSEN_AT
+    right = np.array(CHOSEN[formula], dtype=float)
+    found = [graph.jacobian("L", "x", at={"x": x})]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for form in (graph, graph.expand()):
+            slope = form.differentiate("L", "x")
+            found.append(slope.values({"x": x})[slope.output_names[0]])
+            for mode in ("reverse", "forward"):
+                found.append(form.derivative("L", "x", at={"x": x}, mode=mode))
+                for style in ("readable", "fast"):
+                    f = form.compile("L", "x", want="grad", style=style, mode=mode)
+                    found.append(f(x)["x"])
+        sparse = graph.compile("L", "x", want="jacobian", sparse=True)(x)
+        found.append(sparse.toarray().reshape(2, 3))
+        for style in ("readable", "fast"):
+            twice = graph.compile("L", "x", want="hessian", style=style)(x)
+            assert np.isfinite(twice[right != 0][:, right != 0]).all()
+    for value in found:
+        np.testing.assert_allclose(value, right, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("text", ["L = sqrt(x)[1]", "h = sqrt(x)\nL = h[1]", "L = max(sqrt(x))"])
+def test_exact_elements_that_are_not_chosen_contribute_nothing(text: str):
+    slopes = gc.parse(f"input x[2]\n{text}").derivative("L", "x", at={"x": [0, 4]})
+    assert slopes.tolist() == [0, Fraction(1, 4)]
+
+
+def test_a_border_of_zeros_has_no_slope():
+    graph = gc.parse("input x[2]\nh = pad(x, 1)\ny = sqrt(h)\nL = sum(y)")
+    for mode in ("reverse", "forward"):
+        assert graph.derivative("L", "x", at={"x": np.ones(2)}, mode=mode).tolist() == [0.5, 0.5]
+        for style in ("readable", "fast"):
+            f = graph.compile("L", "x", want="grad", style=style, mode=mode)
+            assert f(np.ones(2))["x"].tolist() == [0.5, 0.5]
 
 
 def test_a_zero_that_is_a_value_is_an_ordinary_number():
