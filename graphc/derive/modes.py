@@ -66,9 +66,9 @@ def into(graph: Structure, node: int) -> list[Hop]:
 
 
 def out_of(graph: Structure, nodes: Iterable[int]) -> dict[int, list[Hop]]:
-    """Hops along the arrows, from each node to its targets."""
+    """Hops along the arrows, from each node to its targets, in order of declaration."""
     hops: dict[int, list[Hop]] = {}
-    for node in nodes:
+    for node in sorted(nodes):
         for edge, source in graph.edges_of(node):
             hops.setdefault(source, []).append((node, (node, edge)))
     return hops

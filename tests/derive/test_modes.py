@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import pytest
 import sympy
@@ -238,3 +239,9 @@ def test_an_edge_may_carry_0_which_is_not_no_path():
     assert g.reverse("y") == {"y": 1, "w": 0, "x": 1}
     assert g.derivative("y", "v") == 0
     assert ("v", "y") not in g.all_pairs()
+
+
+def test_terms_come_in_the_order_of_the_paths():
+    graph = gc.load(Path(__file__).parents[2] / "examples" / "families.gc")
+    terms = graph.pathwise("variance", "x1").terms
+    assert [path for path, _ in terms] == list(graph.paths("x1", "variance"))
