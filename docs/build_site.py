@@ -19,7 +19,10 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
 import make_api  # noqa: E402  (beside this file)
+import make_errata  # noqa: E402
+import make_functions  # noqa: E402
 import make_gallery  # noqa: E402
+import make_identities  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.hooks.site")
 # Pages of the site that live elsewhere in the project.
@@ -38,6 +41,9 @@ def on_files(files, config):
     """The files of docs/ with the pages that are made now."""
     made = {page: (ROOT / place).read_text(encoding="utf-8") for page, place in ELSEWHERE.items()}
     made["api.md"] = make_api.page()
+    made["functions.md"] = make_functions.table()
+    made["matrix-identities.md"] = make_identities.page()
+    made["errata.md"] = make_errata.page(make_errata.solved())
     made["examples.md"] = make_gallery.programs()
     made.update(make_gallery.gallery())
     for path, content in made.items():

@@ -1,11 +1,12 @@
-"""Writes docs/errata.md, what the books print and what is right, from the solved items."""
+"""Makes the page of errata, what the books print and what is right, from the solved items."""
 
 import sys
 import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "examples" / "textbook"))
+CHAPTERS = str(HERE.parent / "examples" / "textbook")
+sys.path.insert(0, CHAPTERS)
 
 from workbook import BOOKS, Solution, load, solve, written  # noqa: E402  (beside the chapters)
 
@@ -13,7 +14,7 @@ import graphc as gc  # noqa: E402
 
 HEAD = """# Errata found in the books
 
-Made by `python docs/make_errata.py` from the items of `examples/textbook`: solving an item computes
+Made from the items of `examples/textbook`: solving an item computes
 what is right. `python examples/textbook/solve.py ITEM` shows how.
 """
 
@@ -30,7 +31,14 @@ def page(solutions: dict[str, Solution]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def solved() -> dict[str, Solution]:
+    """Every item, solved."""
+    if CHAPTERS not in sys.path:  # a hook of mkdocs gets the path back as it was
+        sys.path.insert(0, CHAPTERS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gc.KinkWarning)
+        return {name: solve(item) for name, item in load().items()}
+
+
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", gc.KinkWarning)
-    solved = {name: solve(item) for name, item in load().items()}
-    (HERE / "errata.md").write_text(page(solved), encoding="utf-8")
+    sys.stdout.write(page(solved()))

@@ -1,6 +1,6 @@
-"""Writes docs/functions.md, the function table, from the records."""
+"""Makes the page of the function table from the records."""
 
-from pathlib import Path
+import sys
 
 from graphc.algebra.formulas import Formulas
 from graphc.algebra.rules import rule
@@ -10,7 +10,7 @@ from graphc.write.formula import expression_text
 
 HEAD = """# The function table
 
-Made by `python docs/make_functions.py` from the records in `graphc/table/functions.py`. `o` is the
+Made from the records in `graphc/table/functions.py`. `o` is the
 function's own value; the slope at a kink is a convention, which `kink=` changes at a node (a slope,
 `"left"`, `"right"`, `"share"` or `"error"`).
 
@@ -56,4 +56,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "functions.md").write_text(table(), encoding="utf-8")
+    sys.stdout.write(table())

@@ -1,6 +1,6 @@
 """Prints the page of matrix identities from tests/identities.py.
 
-python docs/make_identities.py > docs/matrix-identities.md
+python docs/make_identities.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Matrix-calculus identities as data: what is derived, and the text that graphc prints for it.
 
 The tests derive each one, compare the text, and check it in 50-digit arithmetic; the page
-docs/matrix-identities.md is made from the same table. The Hessians are derivatives of derivatives.
+The page of identities is made from the same table. The Hessians are derivatives of derivatives.
 """
 
 # ruff: noqa: E501
