@@ -772,6 +772,6 @@ for _name in ("zeros", "ones"):
         lambda xp, a, s, _name=_name: xp.array(
             np.full(s["shape"], 0.0 if _name == "zeros" else 1.0)
         ),
-        draw=lambda rng, arrays: {"shape": rng.choice([(2,), (2, 3), (1, 2)])},
+        draw=lambda rng, arrays: {"shape": rng.choice([(2,), (2, 3), (1, 2), (0, 2)])},
         weight=0.15,
     )
