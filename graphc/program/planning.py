@@ -94,7 +94,8 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
         one = _task(asked, "reverse", chosen)
         return one, _plan(one, "reverse", "checkpoints are for the backward pass")
     if max(back, forth) > FEW_SWEEPS or len(asked.graph.ops) > MANY_ROWS:
-        edges = crossed(asked) if max(back, forth) <= FEW_SWEEPS else (back, forth)
+        few = 1 < back and max(back, forth) <= FEW_SWEEPS  # one sweep back crosses no edge twice
+        edges = crossed(asked) if few else (back, forth)
         better = "forward" if edges[1] < edges[0] else "reverse"
         one = _task(asked, better, chosen)
         reason = f"{back:g} sweeps in reverse mode, {forth:g} in forward mode"
