@@ -17,6 +17,7 @@ from ..structure.paths import sweep
 from ..structure.reach import origins, upstream
 from ..structure.rows import NO_SETTINGS
 from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 from ..table.value import Value
 from .evaluation import Evaluation
 from .modes import default_wrt, into, jacobian_entry, out_of, the_output
@@ -219,8 +220,9 @@ def jacobian(
     at: Mapping[str, Any] | None = None,
     layout: str = "numerator",
     pinned: Sequence[int] | None = None,
+    symmetric: bool = False,
 ) -> Any:
-    """The derivatives of `of` (rows) by `wrt` (columns)."""
+    """The derivatives of `of` (rows) by `wrt` (columns); a symmetric matrix is mirrored."""
     one_of(layout, ("numerator", "denominator"), "layout")
     if isinstance(of, Mapping):
         raise GraphcError(
@@ -234,7 +236,14 @@ def jacobian(
     )
     rows = [graph.row(name) for name in targets]
     request = Request(graph, at, needed=upstream(graph, rows), pinned=pinned)
-    entries = [[jacobian_entry(request, row, graph.row(name)) for name in sources] for row in rows]
+    entries: list[list[Any]] = [[] for _ in rows]
+    for i, row in enumerate(rows):
+        for j, name in enumerate(sources):
+            if symmetric and j < i:
+                entry = _flipped(request, rows[j], sources[i], entries[j][i])
+            else:
+                entry = jacobian_entry(request, row, graph.row(name))
+            entries[i].append(entry)
     request.tell_kinks()
     if isinstance(of, str) and isinstance(wrt, str):
         entry = entries[0][0]
@@ -319,4 +328,17 @@ def hessian(
         names[0] if single else names,
         at,
         pinned=graph.nodes(),
+        symmetric=is_symmetric(graph),
     )
+
+
+def is_symmetric(graph: Structure) -> bool:
+    """Whether every derivative is that of its formula: only then the order does not matter.
+
+    A Hessian is then the entries above its diagonal and their mirror image, in every engine: where
+    a number is not finite, the two orders need not meet the same infinities.
+    """
+    ops = set(graph.ops)
+    own = any(FUNCTIONS[op].origin == "user" for op in ops if op in FUNCTIONS)
+    chosen = any("kink" in settings for settings in graph.attributes.values())
+    return not (graph.partials or "stop" in ops or own or chosen)

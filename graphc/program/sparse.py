@@ -48,16 +48,28 @@ class Sparse:
     shape: tuple[int, int]
 
 
-def sparse_matrix(graph: Structure, targets: Sequence[int], sources: Sequence[int]) -> Sparse:
-    """The Jacobian of the targets by the sources; appends the coefficients to the graph."""
+def sparse_matrix(
+    graph: Structure, targets: Sequence[int], sources: Sequence[int], symmetric: bool = False
+) -> Sparse:
+    """The Jacobian of the targets by the sources; appends the coefficients to the graph.
+
+    Of a symmetric one the blocks above the diagonal are mirrored.
+    """
     carried = _Carrier(graph, sources)
     offset, rows, columns, coefficients = 0, [], [], []
     for target in targets:
+        end = offset + carried.size(target)
         for term in carried.terms(target):
-            rows.append(term.positions + offset)
-            columns.append(term.columns)
-            coefficients.append(term.coefficient)
-        offset += carried.size(target)
+            places = [(term.positions + offset, term.columns)]
+            if symmetric and len(term.columns):
+                first = term.columns[0]  # a term belongs to one source
+                places = [] if first < offset else places
+                places += [pair[::-1] for pair in places if first >= end]
+            for positions, across in places:
+                rows.append(positions)
+                columns.append(across)
+                coefficients.append(term.coefficient)
+        offset = end
     return _compressed(graph, rows, columns, coefficients, (offset, carried.width))
 
 

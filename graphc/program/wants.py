@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..algebra.formulas import Formulas
-from ..derive.differentiate import adjoints, as_names, seed_row, tangents
+from ..derive.differentiate import adjoints, as_names, is_symmetric, seed_row, tangents
 from ..derive.modes import default_wrt, the_output
 from ..errors import GraphcError, listing, one_of
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.reach import ancestors, origins
 from ..structure.structure import Structure
-from ..table.functions import FUNCTIONS
 from . import selfcheck
 from .question import Derived, Matrix, Question, Results, Want
 from .sparse import sparse_matrix
@@ -294,7 +293,7 @@ def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
     """Tangents of adjoints; where the matrix is symmetric, half of its entries are derived."""
     _, sources = asked.rows(graph)
     declared = len(graph.ops)
-    halved = _is_symmetric(graph)
+    halved = is_symmetric(graph)
     slopes = adjoints(graph, _weighted(asked, graph), sources)
     entries: dict[tuple[int, int], int] = {}
     for place, source in enumerate(sources):
@@ -312,14 +311,6 @@ def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
         return Derived(graph, blocks[0][0], declared)
     heights = [graph.shape(source) for source in sources]
     return Derived(graph, _matrix(asked, graph, blocks, heights), declared)
-
-
-def _is_symmetric(graph: Structure) -> bool:
-    """Whether every derivative is that of its formula: only then the order does not matter."""
-    ops = set(graph.ops)
-    own = any(FUNCTIONS[op].origin == "user" for op in ops if op in FUNCTIONS)
-    chosen = any("kink" in settings for settings in graph.attributes.values())
-    return not (graph.partials or "stop" in ops or own or chosen)
 
 
 def _jvp(asked: Question, graph: Structure, mode: str) -> Derived:
@@ -374,7 +365,9 @@ def _sparse_hessian(asked: Question, graph: Structure) -> Derived:
     _, sources = asked.rows(graph)
     declared = len(graph.ops)
     slopes = adjoints(graph, _weighted(asked, graph), sources)
-    return Derived(graph, sparse_matrix(graph, slopes, sources), declared)
+    return Derived(
+        graph, sparse_matrix(graph, slopes, sources, is_symmetric(asked.graph)), declared
+    )
 
 
 WANTS = {

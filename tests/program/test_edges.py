@@ -479,3 +479,25 @@ def test_a_power_of_the_number_0_has_slope_0_in_every_engine(x: float):
     graph = gc.parse("input x\nL = 0**x")
     assert graph.reverse("L", {"x": x})["x"] == graph.compile("L", want="grad")(x)["x"] == 0
     assert graph.differentiate("L").values({"x": x})["x_bar"] == 0
+
+
+@pytest.mark.parametrize(
+    ("formula", "at"),
+    [
+        ("y**x", {"y": 0.0, "x": 0.25}),
+        ("x**y", {"x": 0.0, "y": 2.0}),
+        ("sqrt(x)*log(y)", {"x": 0.0, "y": 0.0}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_hessian_is_one_symmetric_matrix_in_every_engine(formula, at):
+    graph, names = gc.parse(f"input x y\nz = {formula}"), list(at)
+    compiled = [
+        graph.compile("z", names, want="hessian", **options)(at)
+        for options in ({}, {"style": "readable"}, {"sparse": True})
+    ]
+    points = {name: np.array([value, 0.5]) for name, value in at.items()}
+    found = [*compiled[:2], compiled[2].toarray(), graph.hessian("z", names, points)[0]]
+    for matrix in found:
+        np.testing.assert_array_equal(matrix, found[0])
+        np.testing.assert_array_equal(matrix, matrix.T)

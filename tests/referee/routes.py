@@ -81,7 +81,7 @@ def interpreter(case: Case, rng: random.Random) -> Answers:
     return found | _jacobians(case, lambda name: graph.jacobian(case.node, name, at))
 
 
-@route("interpreter, second", share=0.3, edge=True)
+@route("interpreter, second", share=0.4, edge=True)
 def interpreter_second(case: Case, rng: random.Random) -> Answers:
     return _hessian(case, case.graph.hessian(case.loss, case.leaves, case.at))
 
