@@ -22,6 +22,9 @@ from ..structure.structure import Structure
 from ..table.places import Places, Slice, chosen, covers, united
 from ..table.tensors import OPERATIONS, Operation
 from ..table.value import COMPARISONS
+from .contracting import contraction
+from .terms import is_spread_diagonal, repeated, same
+from .tidying import gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +117,7 @@ class Gates:
 
     def gated(self, condition: int, carried: int, wanted: bool) -> int:
         """What passes where the condition holds (or does not), 0 elsewhere."""
-        row = self.rows.gate("taken" if wanted else "untaken", condition, carried)
+        row = gate(self.rows, "taken" if wanted else "untaken", condition, carried)
         if self._paused or self.rows.number(row) == 0:
             return row
         mask = self._both(self.masks.get(carried, ()), ((condition, wanted),))
@@ -171,7 +174,7 @@ class Gates:
             product = times(*factors)
         if number(product) == 0:
             return product
-        if _structural(kept) and self.rows.is_spread_diagonal(product):
+        if _structural(kept) and is_spread_diagonal(self.rows, product):
             kept = ()  # it has dissolved: nothing was multiplied beside the diagonal
         return self._noted(self._nested(kept, product, None), decided, product)
 
@@ -256,7 +259,7 @@ class Gates:
 
     def _equal(self, one: Condition, other: Condition) -> bool:
         if isinstance(one, int) and isinstance(other, int):
-            return self.rows.same(one, other)
+            return same(self.rows, one, other)
         if isinstance(one, Either) and isinstance(other, Either):
             pairs = (one.one, other.one), (one.other, other.other)
             return all(self._all_equal(*pair) for pair in pairs)
@@ -294,7 +297,7 @@ class Gates:
             for condition, wanted in reversed(mask):
                 decided = self._condition(condition)
                 if otherwise is None:
-                    found = rows.gate("taken" if wanted else "untaken", decided, found)
+                    found = gate(rows, "taken" if wanted else "untaken", decided, found)
                 else:
                     branches = (found, otherwise) if wanted else (otherwise, found)
                     found = rows.graph.operation("where", (decided, *branches), {})
@@ -302,7 +305,7 @@ class Gates:
 
     def indicator(self, mask: Mask, shape: Any = ()) -> int:
         """1 where a mask is alive, else 0."""
-        return self._nested(mask, self.rows.repeated(self.rows.constant(1), shape), None)
+        return self._nested(mask, repeated(self.rows, self.rows.constant(1), shape), None)
 
     def _condition(self, condition: Condition) -> int:
         """The row of a condition, made when it is needed first."""
@@ -332,10 +335,10 @@ class Gates:
     def _counted(self, placed: Placed) -> int:
         """1 at the places along an axis, which trailing axes of size 1 follow."""
         rows, after = self.rows, LETTERS[1 : -placed.axis]
-        ones = rows.repeated(rows.constant(1), placed.index.shape)
+        ones = repeated(rows, rows.constant(1), placed.index.shape)
         settings = {"axis": -1, "index": placed.index, "size": placed.size}
         vector = rows.apply("scatter", (ones,), settings)
-        return rows.contraction([vector], ["a"], f"a{after}", dict.fromkeys(after, 1))
+        return contraction(rows, [vector], ["a"], f"a{after}", dict.fromkeys(after, 1))
 
 
 def is_finite(graph: Structure, row: int, finite: Set[str], most: int = 0) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.formulas import Formulas
+from ..algebra.terms import repeated
 from ..errors import GraphcError, listing, one_of
 from ..read.expressions import expression
 from ..read.given import array
@@ -182,7 +183,7 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
 def zeros(graph: Structure, shape: Shape) -> int:
     """A row of zeros, for where no path leads."""
     rows = Formulas(graph)
-    return rows.repeated(rows.constant(0), shape) if shape else rows.constant(0)
+    return repeated(rows, rows.constant(0), shape) if shape else rows.constant(0)
 
 
 def seed_row(graph: Structure, node: int, seed: Any) -> int:

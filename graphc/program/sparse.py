@@ -16,6 +16,7 @@ import numpy as np
 
 from ..algebra.formulas import Formulas
 from ..algebra.rules import rule
+from ..algebra.terms import repeated
 from ..derive.differentiate import refuse_stops
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, concrete
@@ -181,7 +182,7 @@ class _Carrier:
         here = graph.operation(graph.ops[condition], tuple(sides), {})
         one = self.rows.constant(1) if term.coefficient is None else term.coefficient
         if graph.shape(here) and not graph.shape(one):
-            one = self.rows.repeated(one, graph.shape(here))
+            one = repeated(self.rows, one, graph.shape(here))
         return Term(term.positions, term.columns, self.rows.apply(gate, (here, one), {}))
 
     def _shape(self, row: int) -> tuple[int, ...]:

@@ -235,7 +235,11 @@ def test_shown_and_drawn(cumsum, tmp_path):
 
 
 # What people read is tidied by rules that are about operations; a product of scalars is no tensor.
-ASKING = ("algebra/formulas.py", "write/line.py", "structure/structure.py")
+TIDIER = ("formulas", "terms", "contracting", "tidying")
+ASKING = (
+    *(f"algebra/{module}.py" for module in TIDIER),
+    *("write/line.py", "structure/structure.py"),
+)
 
 
 def asked_names(tree):
