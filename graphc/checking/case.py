@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import GraphcError
-from . import blackbox
 from .arguments import Arguments, claims, output
+from .coordinates import Coordinate
 from .groups import Budget
-from .judging import scales
 from .many import Layout, searched
 from .report import Report
-from .schemes import EPSILON, representable, three_point
+from .schemes import EPSILON
 from .verdicts import CORRECT, FAILING, NOISE, Finding, Index, Row
 
 MOST_SINGLY = 2_000  # coordinates that are measured one by one
@@ -182,27 +181,28 @@ class Case:
                 break
             outputs = [place] if diagonal else list(range(len(self.base)))
             column = claim[place : place + 1] if diagonal else claim[:, place]
-            values = self._along(name, place)
-            found = self._judged(name, place, values, outputs, column)
+            coordinate = Coordinate(self, name, place)
+            found = coordinate.judged(outputs, column)
             for output_place, mine, one in zip(outputs, column, found, strict=True):
                 index = _index(place, array.shape)
                 if not diagonal and len(self.base) > 1:
                     index = (*_index(output_place, self.shape), *index)
                 rows.append(self._row(name, index, float(mine), one))
             if diagonal:
-                rows += self._beside(name, place, values)
+                rows += self._beside(coordinate)
         return rows
 
-    def _beside(self, name: str, place: int, values: Callable[[Any], Any]) -> list[Row]:
+    def _beside(self, coordinate: Coordinate) -> list[Row]:
         """What a claim for the diagonal of a Jacobian left out: the worst entry of a column."""
+        name, place = coordinate.name, coordinate.place
         with np.errstate(all="ignore"):
-            moved = np.abs(values(self._steps(name, place)) - self.base).max(axis=0)
+            moved = np.abs(coordinate.values(coordinate.steps()) - self.base).max(axis=0)
         moved[place] = 0.0
         moved[~np.isfinite(moved)] = 0.0
         if not moved.any():
             return []
         other = int(moved.argmax())
-        (found,) = self._judged(name, place, values, [other], np.zeros(1))
+        (found,) = coordinate.judged([other], np.zeros(1))
         if found.verdict == CORRECT:
             return []
         told = (
@@ -211,123 +211,6 @@ class Case:
         )
         index = (*_index(other, self.shape), *_index(place, self.arrays[name].shape))
         return [self._row(name, index, 0.0, replace(found, evidence=told))]
-
-    def _scale(self, name: str, place: int) -> float:
-        """The size of an element itself; where it is 0, what is usual for its array."""
-        array = self.arrays[name].ravel()
-        own = abs(float(array[place])) or float(scales(array)[place])
-        return max(own, blackbox.SMALLEST)
-
-    def _along(self, name: str, place: int) -> Callable[[Any], Any]:
-        """steps -> values (steps, outputs) with one element moved, each measured once."""
-        array = self.arrays[name]
-        kept: dict[bytes, Any] = {}
-
-        def values(steps: Any) -> Any:
-            steps = np.atleast_1d(np.asarray(steps, float))
-            key = steps.tobytes()
-            if key not in kept:
-                rows = []
-                for step in steps:
-                    moved = array.copy()
-                    moved.flat[place] = float(array.flat[place]) + float(step)
-                    rows.append(self.values({name: moved}))
-                kept[key] = np.array(rows)
-            return kept[key]
-
-        return values
-
-    def _judged(
-        self, name: str, place: int, values: Callable[[Any], Any], outputs: list[int], column: Any
-    ) -> list[Finding]:
-        """A verdict for each output: five points where they settle it, else a closer look."""
-        scale = self._scale(name, place)
-        quick = self._quick(name, place, values, outputs, column)
-
-        def of(output_place: int) -> Callable[[Any], Any]:
-            return lambda steps: values(steps)[:, output_place]
-
-        return [
-            quick[k]
-            or blackbox.settle(
-                *(of(o), float(self.base[o]), float(mine), scale, max(scale, 1.0)),
-                *(self._slack(name, o, scale), float(self.arrays[name].flat[place])),
-            )
-            for k, (o, mine) in enumerate(zip(outputs, column, strict=True))
-        ]
-
-    def _slack(self, name: str, output_place: int, scale: float) -> blackbox.Slack:
-        claim = self.claims[name]
-        claim = claim if claim.ndim == 1 else claim[output_place]
-        with np.errstate(all="ignore"):
-            moves = np.abs(claim) * np.abs(self.arrays[name].ravel())
-            moves = moves[np.isfinite(moves) & (moves > 0)]
-            # sizes of many orders: their typical one is that of their logarithms
-            usual = float(np.exp(np.mean(np.log(moves)))) if len(moves) else None
-        base = abs(float(self.base[output_place]))
-        return blackbox.Slack(
-            float(np.sqrt(self.epsilon)),
-            64 * self.epsilon * float(moves.max(initial=0.0)) / scale + self.spread,
-            self.noise,
-            self.measured_in,
-            (base if usual is None else usual) / scale,
-        )
-
-    def _steps(self, name: str, place: int) -> Any:
-        """The steps of a first look: there and back, to where kinks are told, and very short."""
-        usual = max(float(scales(self.arrays[name].ravel())[place]), blackbox.SMALLEST)
-        step = self.measured_in ** (1 / 3) * usual
-        reach = blackbox.REACH * max(usual, 1.0) * (self.measured_in / EPSILON) ** 0.2
-        short = 1e-3 * min(step, self._scale(name, place))  # what is narrower than the step shows
-        at = float(self.arrays[name].flat[place])
-        steps = representable(at, np.array([step, reach, short]), self.measured_in)
-        step, reach, short = steps if len(steps) == 3 else (step, reach, step)
-        return np.array([-step, step, -reach, reach, short])
-
-    def _quick(
-        self, name: str, place: int, values: Callable[[Any], Any], outputs: list[int], column: Any
-    ) -> list[Finding | None]:
-        """Verdicts from five neighbours; None where they leave a doubt."""
-        if self.noise:
-            return [None] * len(outputs)
-        steps = self._steps(name, place)
-        _, step, _, reach, short = steps.tolist()
-        found = values(steps)[:, outputs]
-        base = self.base[outputs]
-        verdicts: list[Finding | None] = []
-        with np.errstate(all="ignore"):
-            slopes, errors = three_point(found[:2].T, step, base)
-            errors = errors * (self.measured_in / EPSILON)
-            wide = (found[3] - found[2]) / (2 * reach)
-            ahead = (found[4] - base) / short
-            bends = np.abs(found[0] + found[1] - 2 * base) / step
-            wide_bends = np.abs(found[2] + found[3] - 2 * base) / reach
-            errors = errors + np.abs(wide - slopes) * (step / reach) ** 2
-            tolerance = np.sqrt(self.epsilon)
-            for k, mine in enumerate(column):
-                size, error = abs(float(mine)), float(errors[k])
-                gap, bound = abs(float(mine) - float(slopes[k])), tolerance * size + 6 * error
-                smooth = (
-                    abs(wide[k] - slopes[k]) <= 1e-3 * size
-                    and abs(ahead[k] - slopes[k]) <= 1e-3 * size + 8 * error * step / short
-                    and bends[k] <= 1e-3 * size + 4 * error
-                    and wide_bends[k] <= 0.1 * size
-                )
-                fine = 0 < size < np.inf and bound <= blackbox.limit(self.epsilon) * size
-                if fine and smooth and gap <= tolerance * size + 3 * error:
-                    told = "central differences agree"
-                    verdicts.append(Finding(float(slopes[k]), CORRECT, told, bound=bound))
-                elif size == 0 and (found[:, k] == base[k]).all():
-                    scale = self._scale(name, place)
-                    wider = values(scale * np.array([-1.0, -0.1, 0.1, 1.0]))[:, outputs[k]]
-                    moves = not (wider == base[k]).all()
-                    slack = self._slack(name, outputs[k], scale)
-                    verdicts.append(
-                        None if moves else blackbox.still(float(base[k]), 0.1 * scale, slack)
-                    )
-                else:
-                    verdicts.append(None)
-        return verdicts
 
     def _searched(self) -> list[Row]:
         """Directions and groups, where there are too many coordinates to take them singly."""
@@ -352,7 +235,7 @@ class Case:
         """The row of one coordinate of a function with one value."""
         array = self.arrays[name]
         column = self.claims[name][:, place]
-        found = self._judged(name, place, self._along(name, place), [0], column)[0]
+        (found,) = Coordinate(self, name, place).judged([0], column)
         return self._row(name, _index(place, array.shape), float(column[0]), found)
 
     def _row(self, name: str, index: tuple[int, ...], mine: float, found: Finding) -> Row:
@@ -367,11 +250,10 @@ class Case:
         array = self.arrays[row.name]
         index = tuple(row.index or ())[-array.ndim :] if array.ndim else ()
         place = int(np.ravel_multi_index(index, array.shape)) if index else 0
-        scale = self._scale(row.name, place)
-        steps = scale * 10.0 ** np.arange(-15, 0, 0.25)
-        values = self._along(row.name, place)
+        coordinate = Coordinate(self, row.name, place)
+        steps = coordinate.scale * 10.0 ** np.arange(-15, 0, 0.25)
         with np.errstate(all="ignore"):
-            slopes = (values(steps) - values(-steps))[:, 0] / (2 * steps)
+            slopes = (coordinate.values(steps) - coordinate.values(-steps))[:, 0] / (2 * steps)
         return [
             (float(h), abs(float(s) - row.measured))
             for h, s in zip(steps, slopes, strict=True)
