@@ -14,6 +14,7 @@ import graphc
 from graphc.structure.paths import topological
 
 PACKAGE = Path(graphc.__file__).parent
+LONGEST_CLASS = 300  # lines
 
 
 def module_name(file: Path) -> str:
@@ -89,6 +90,16 @@ def test_the_design_page_counts_the_house_as_it_is():
     docs = PACKAGE.parent / "docs"
     counted = python(str(docs / "count_house.py")).stdout.strip()
     assert counted in (docs / "design.md").read_text(encoding="utf-8"), counted
+
+
+def test_no_class_is_several_rooms_without_walls():
+    long = [
+        f"{module_name(file)}.{tree.name}"
+        for file in PACKAGE.rglob("*.py")
+        for tree in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(tree, ast.ClassDef) and (tree.end_lineno or 0) - tree.lineno >= LONGEST_CLASS
+    ]
+    assert not long
 
 
 def test_the_sweep_knows_nothing_of_ours():
