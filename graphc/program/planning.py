@@ -94,7 +94,7 @@ def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
         one = _task(asked, "reverse", chosen)
         return one, _plan(one, "reverse", "checkpoints are for the backward pass")
     if max(back, forth) > FEW_SWEEPS or len(asked.graph.ops) > MANY_ROWS:
-        few = 1 < back and max(back, forth) <= FEW_SWEEPS  # one sweep back crosses no edge twice
+        few = back > 1 and max(back, forth) <= FEW_SWEEPS  # one sweep back crosses no edge twice
         edges = crossed(asked) if few else (back, forth)
         better = "forward" if edges[1] < edges[0] else "reverse"
         one = _task(asked, better, chosen)
