@@ -123,7 +123,10 @@ class Numbers:
         if op == "product_or_0" and np.ndarray not in kinds and args[0] == 0:
             return args[0] if is_exact(args[0]) else 0.0  # whatever the other is, and never -0.0
         if Undefined in kinds and np.ndarray not in kinds:
-            return next(arg for arg in args if type(arg) is Undefined)
+            lost = next(arg for arg in args if type(arg) is Undefined)
+            if op in ("taken", "untaken"):
+                return lost
+            return self._undefined(op, args, settings, lost.reason, lost.cancelled)
         if op in ("taken", "untaken"):
             return _gate(args[0], args[1], op == "taken")
         if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
@@ -145,8 +148,21 @@ class Numbers:
         except (ZeroDivisionError, ValueError, OverflowError):
             result = None
         if result is None:
-            return Undefined(f"{op}({', '.join(map(brief, args))})")
+            return self._undefined(op, args, settings, f"{op}({', '.join(map(brief, args))})")
         return result
+
+    def _undefined(
+        self,
+        op: str,
+        args: Sequence[Any],
+        settings: dict[str, Any],
+        reason: str,
+        cancelled: bool = False,
+    ) -> Undefined:
+        """No exact number, with what floats make of it, should it meet floats."""
+        if cancelled:
+            return Undefined(reason, cancelled)
+        return Undefined(reason, number=self._float(op, [as_float(arg) for arg in args], settings))
 
     def _where(self, condition: Any, taken: Any, other: Any) -> Any:
         exact = is_exact(taken) and is_exact(other)

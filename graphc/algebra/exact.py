@@ -8,7 +8,7 @@ that does not exist is `Undefined`, with the reason, and is an error only if a r
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -98,6 +98,7 @@ class Undefined:
 
     reason: str
     cancelled: bool = False  # it may exist, but its digits are gone
+    number: float = field(default=np.nan, compare=False)  # what floats make of it: log(0) is -inf
 
 
 class Cancelled(GraphcError):
@@ -206,7 +207,7 @@ def as_float(value: Any) -> Any:
             )
         return value
     if type(value) is Undefined:
-        return np.float64(np.nan)
+        return np.float64(value.number)
     if type(value) is Masked:
         return as_float(value.values)
     try:

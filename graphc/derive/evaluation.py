@@ -135,7 +135,8 @@ class Evaluation:
         arguments = [self.value(operand) for operand in operands]
         own = self.value(row)
         if type(own) is Undefined:
-            return [own] * len(operands)  # where there is no value, there is no derivative
+            # where there is no value, there is no derivative
+            return [Undefined(own.reason, own.cancelled)] * len(operands)
         arguments.append(own)
         applied = rule(graph.ops[row], len(operands), graph.settings(row))
         for switch in applied.switches:

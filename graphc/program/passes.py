@@ -35,10 +35,8 @@ def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
             if not all(isinstance(value, kinds) for value in values):
                 return None
             result = NUMBERS.apply(op, values, settings)
-            if type(result) is Undefined:  # what floats make of it: 1/0 is infinite
-                result = NUMBERS.apply(op, [as_float(value) for value in values], settings)
-            if hasattr(result, "_mpf_"):  # too long to be exact, as 10**3000 is
-                result = as_float(result)
+            if type(result) is Undefined or hasattr(result, "_mpf_"):
+                result = as_float(result)  # 1/0 is infinite, and 10**3000 too long to be exact
             return program.constant(result) if isinstance(result, (*kinds, float)) else None
 
         return rule

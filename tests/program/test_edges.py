@@ -501,3 +501,53 @@ def test_a_hessian_is_one_symmetric_matrix_in_every_engine(formula, at):
     for matrix in found:
         np.testing.assert_array_equal(matrix, found[0])
         np.testing.assert_array_equal(matrix, matrix.T)
+
+
+@pytest.mark.parametrize(
+    ("formula", "x", "value", "slope"),
+    [
+        ("0**x", 0.0, 1.0, -math.inf),
+        ("0**x", -1.0, math.inf, -math.inf),
+        ("0**x", 0.5, 0.0, 0.0),
+        ("log(0)*x**2", 2.0, -math.inf, -math.inf),
+        ("exp(log(0) + x)", 2.0, 0.0, 0.0),
+        ("x**2*exp(10**6)", -1.0, math.inf, -math.inf),
+        ("x + sqrt(-1)", 1.0, math.nan, 1.0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::graphc.errors.NotFiniteWarning")
+def test_an_exact_number_that_does_not_exist_is_among_floats_what_floats_make_of_it(
+    formula, x, value, slope
+):
+    graph, at = gc.parse(f"input x\ny = {formula}"), {"x": np.array([x, x])}
+    derived = graph.differentiate("y", "x")
+    with np.errstate(all="ignore"):
+        values = [
+            graph.values(at)["y"],
+            *(graph.compile("y", want="value", style=style)(at) for style in ("fast", "readable")),
+        ]
+        slopes = [
+            graph.reverse("y", at)["x"],
+            graph.derivative("y", "x", at, mode="forward"),
+            derived.values(at)[derived.output_names[0]],
+            *(
+                graph.compile("y", "x", want="grad", style=style)(at)["x"]
+                for style in ("fast", "readable")
+            ),
+        ]
+    for found in values:
+        np.testing.assert_array_equal(found, [value, value])
+    for found in slopes:
+        np.testing.assert_array_equal(np.broadcast_to(found, 2), [slope, slope])
+
+
+def test_one_over_a_root_is_that_at_negative_zero_and_infinity_too():
+    graph, x = gc.parse("input x\ny = x**(-1/2)\nz = x**(1/2)"), np.array([-0.0, -math.inf])
+    with np.errstate(all="ignore"):
+        found = [graph.compile(["y", "z"], want="value", style=s)(x) for s in ("fast", "readable")]
+        alone = graph.compile(["y", "z"], want="value")
+        found.append({k: [float(alone(v)[k]) for v in x] for k in ("y", "z")})
+    for one in found:
+        np.testing.assert_array_equal(one["y"], [-math.inf, math.nan])
+        np.testing.assert_array_equal(one["z"], [-0.0, math.nan])
+        assert np.signbit(one["z"][0])

@@ -136,6 +136,19 @@ def path_by_path(case: Case, rng: random.Random) -> Answers:
     }
 
 
+@route("interpreter, points", share=0.5, edge=True)
+def interpreter_points(case: Case, rng: random.Random) -> Answers:
+    """The same point twice, as arrays: where one number is refused, many have what floats give."""
+    if any(case.shapes.values()):
+        return {}
+    at = {name: np.array([value, value]) for name, value in case.at.items()}
+    found = case.graph.values(at), case.graph.reverse(case.loss, at)
+    values = {value_key(name): np.ravel(value)[0] for name, value in found[0].items()}
+    return values | {
+        slope_key(case.loss, name): np.ravel(found[1].get(name, 0.0))[0] for name in case.wrt
+    }
+
+
 # Compiled functions.
 
 
