@@ -52,6 +52,8 @@ class Rounding(Numbers):
         if operation is not None and operation.through is not None:
             # a sum is rounded like its parts, not like their total
             size = super().apply(op, [np.abs(as_float(arg)) for arg in args], settings)
+        elif operation is not None and operation.rounded_like is not None:
+            size = operation.rounded_like(found, [as_float(arg) for arg in args])
         return self._moved(found, size)
 
     def _moved(self, value: Any, size: Any) -> Any:

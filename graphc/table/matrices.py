@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, shape_text
 from .contraction_words import JUXTAPOSED, beside, inverse_latex
@@ -205,6 +207,22 @@ def _texts(name: str, script: str, library: bool) -> dict[str, Any]:
     }
 
 
+def _largest_element(value: Any, args: Sequence[Any]) -> Any:
+    """Every element is made of all of them, and off by a part of the largest."""
+    return len(args[0]) * np.max(np.abs(value), axis=(-1, -2), keepdims=True, initial=0.0)
+
+
+def _by_condition(value: Any, args: Sequence[Any]) -> Any:
+    """What elimination does: a part of the largest element, times the condition of the matrix."""
+    largest = len(args[0]) * np.max(np.abs(value), initial=0.0)
+    return np.minimum(largest * np.linalg.cond(args[0]), np.finfo(float).max)
+
+
+def _product_of_rows(value: Any, args: Sequence[Any]) -> Any:
+    """The largest that a determinant of such rows can be: its terms may cancel."""
+    return np.prod(np.linalg.norm(args[0], axis=-1))
+
+
 define(
     "inv",
     shape=lambda shapes, settings, labels: square(shapes, labels, "inv"),
@@ -212,6 +230,7 @@ define(
     push=_inverse_push,
     latex=lambda site, parts: inverse_latex(parts[0]),
     value=inverse,
+    rounded_like=_by_condition,
     call=lambda x: {},
     doc="The inverse of a square matrix.",
     **_texts("inv", "inverse", library=True),
@@ -222,6 +241,7 @@ define(
     **_matrix_scalar(_determinant_slope),
     latex=r"\det\left({0}\right)",
     value=determinant,
+    rounded_like=_product_of_rows,
     call=lambda x: {},
     doc="The determinant of a square matrix.",
     pairs=reduced_pairs,
@@ -245,6 +265,7 @@ define(
     push=lambda here, k, tangent: _change(here, tangent),
     latex=r"\operatorname{{adj}}\left({0}\right)",
     value=adjugate,
+    rounded_like=_largest_element,
     call=lambda x: {},
     doc="The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse.",
     **_texts("adjugate", "adjugate", library=False),
@@ -255,6 +276,7 @@ define(
     pull=_change_pull,
     push=_change_push,
     value=adjugate_change,
+    rounded_like=_largest_element,
     call=lambda x, v: {},
     doc="The change of adjugate(x) along v, a change of x.",
     **_texts("adjugate_change", "adjugateChange", library=False),
@@ -272,6 +294,7 @@ define(
     push=_solve_push,
     latex=_solve_latex,
     value=solution,
+    rounded_like=_by_condition,
     call=lambda a, b: {},
     doc="The x with a @ x = b.",
     **_texts("solve", "solve", library=True),

@@ -142,6 +142,8 @@ class Operation:
     through: Callable[[Settings, int], Settings] | None = None
     fills: Callable[[Settings], bool] = lambda settings: True  # each element gets something
     rounds: bool = True  # False: elements are only chosen or moved
+    # The size that its rounding is a part of, from the value and the operands; None: the value's.
+    rounded_like: Callable[[Any, Sequence[Any]], Any] | None = None
     analytic: bool = False  # for complex operands it is the continuation of the real one
     kink: str = ""  # "zero": at the value 0; "tie": where two elements over its axes are largest
     on_kink: Callable[[Local], bool] = lambda here: False  # whether this is told to whoever asks
@@ -254,6 +256,15 @@ OPERATIONS: Table[Operation] = Table()
 
 def define(name: str, **fields: Any) -> Operation:
     """A new record in the table; one that says how it is called can be called by its name."""
+    if name in OPERATIONS or name in COMPOSED:
+        raise GraphcError(f"graphc has an operation {name!r} already; choose another name")
+    missing = [field for field in ("shape", "pull", "push") if field not in fields]
+    if not {"value", "formula"} & set(fields):
+        missing.append("value (or formula)")
+    if missing:
+        raise GraphcError(
+            f"the record of the operation {name!r} says nothing of {', '.join(missing)}; add it"
+        )
     record = OPERATIONS[name] = Operation(name=name, **fields)
     if record.call is not None:
         COMPOSED[name] = record

@@ -246,3 +246,11 @@ def test_dead_units_need_no_further_digits():
     at = {"X": rng.normal(size=(8, 20)), "W": rng.normal(size=(20, 16)), "V": np.ones((16, 3))}
     report = gc.check(gc.parse(text), at=at)
     assert {row.evidence for row in report.rows} == {"central differences agree"}
+
+
+@pytest.mark.parametrize("formula", ["det(x)", "sum(inv(x)**2)", "sum(adjugate(x))", "logdet(x)"])
+def test_slopes_of_matrix_functions_that_are_0_are_right(formula: str):
+    """Every element of such a slope is off by a part of the largest one."""
+    x = np.array([[2.0, -1.0, 0.0], [0.0, 2.0, -0.0], [1.0, -0.0, 3.0]])
+    report = gc.check(gc.parse(f"param x[3,3]\nL = {formula}"), "L", {"x": x})
+    assert report.ok and {row.verdict for row in report.rows} == {"correct"}, str(report)

@@ -257,3 +257,18 @@ def test_nobody_asks_for_an_operation_by_its_name():
         if not path.startswith("table/") and path not in ASKING:
             asked = set(asked_names(ast.parse(file.read_text(encoding="utf-8"))))
             assert not asked & set(OPERATIONS), path
+
+
+def test_a_record_replaces_none_and_lacks_nothing(own_operations):
+    fields = {
+        "shape": lambda shapes, settings, labels: shapes[0],
+        "pull": lambda here, k, adjoint: adjoint,
+        "push": lambda here, k, tangent: tangent,
+        "value": lambda numbers, operands, settings: operands[0],
+    }
+    for name in ("softmax", "sum", "contract"):
+        with pytest.raises(gc.GraphcError, match=f"{name!r} already; choose another name"):
+            define(name, **fields)
+    for field in fields:
+        with pytest.raises(gc.GraphcError, match=f"nothing of {field}"):
+            define("own", **{key: value for key, value in fields.items() if key != field})
