@@ -7,6 +7,7 @@ import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
 
 from mkdocs.structure.files import File
@@ -23,6 +24,7 @@ import make_errata  # noqa: E402
 import make_functions  # noqa: E402
 import make_gallery  # noqa: E402
 import make_identities  # noqa: E402
+import make_pages  # noqa: E402
 
 LOG = logging.getLogger("mkdocs.hooks.site")
 # Pages of the site that live elsewhere in the project.
@@ -46,6 +48,9 @@ def on_files(files, config):
     made["errata.md"] = make_errata.page(make_errata.solved())
     made["examples.md"] = make_gallery.programs()
     made.update(make_gallery.gallery())
+    with TemporaryDirectory() as folder:
+        for page in make_pages.pages(Path(folder)):
+            made[f"pages/{page.name}"] = page.read_text(encoding="utf-8")
     for path, content in made.items():
         files.append(File.generated(config, path, content=content))
     return files

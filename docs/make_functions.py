@@ -1,11 +1,13 @@
 """Makes the page of the function table from the records."""
 
+import inspect
 import sys
 
 from graphc.algebra.formulas import Formulas
 from graphc.algebra.rules import rule
 from graphc.graphs import Graph
 from graphc.table.functions import FUNCTIONS, Function
+from graphc.table.tensors import OPERATIONS
 from graphc.write.formula import expression_text
 
 HEAD = """# The function table
@@ -17,7 +19,29 @@ function's own value; the slope at a kink is a convention, which `kink=` changes
 | function | derivative by each argument | at its kinks |
 |---|---|---|
 """
-HIDDEN = ("taken", "untaken", "ratio_or_0", "identity", "pi", "lt", "le", "gt", "ge", "eq", "ne")
+OPERATIONS_HEAD = """
+## Tensor operations
+
+Those with a record of their own (`graphc/table/`), called by their name; the others are
+compositions, listed in [the API](api.md).
+
+| operation | value |
+|---|---|
+"""
+HIDDEN = (
+    "taken",
+    "untaken",
+    "ratio_or_0",
+    "product_or_0",
+    "identity",
+    "pi",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+)
 
 
 def derivative(record: Function) -> str:
@@ -52,7 +76,17 @@ def table() -> str:
         for record in FUNCTIONS.values()
         if record.name not in HIDDEN and record.origin == "graphc"
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines) + "\n" + operations()
+
+
+def operations() -> str:
+    """The table of the tensor operations that are called by their own name."""
+    lines = [
+        f"| `{record.name}{inspect.signature(record.call)}` | {record.doc} |"
+        for record in OPERATIONS.values()
+        if record.call is not None
+    ]
+    return OPERATIONS_HEAD + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

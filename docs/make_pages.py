@@ -1,27 +1,27 @@
-"""Makes the pages of exploring.md, and their pictures where a browser is installed."""
+"""The pages of exploring.md, and their pictures where a browser is installed."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import graphc as gc
 
 HERE = Path(__file__).parent
-PAGES, PICTURES = HERE / "pages", HERE / "pictures"
+PICTURES = HERE / "pictures"
 EXAMPLES = HERE.parent / "examples"
 POINT = {"y1": "1/2", "y2": "3/5", "y3": "7/10", "w2": "4/5", "w3": "-3/10"}
 SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
 
 
-def pages() -> list[Path]:
-    """Writes the pages."""
-    PAGES.mkdir(exist_ok=True)
+def pages(folder: Path) -> list[Path]:
+    """Writes the pages into a folder."""
     fig27 = gc.load(EXAMPLES / "fig27.gc")
     regression = gc.load(EXAMPLES / "tensor" / "softmax_regression.gc")
     return [
-        fig27.explore(PAGES / "fig27.html", of="y10", wrt="y2", at=POINT),
-        regression.explore(PAGES / "softmax_regression.html"),
+        fig27.explore(folder / "fig27.html", of="y10", wrt="y2", at=POINT),
+        regression.explore(folder / "softmax_regression.html"),
     ]
 
 
@@ -46,4 +46,5 @@ def pictures(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    pictures(pages()[0])
+    with TemporaryDirectory() as folder:
+        pictures(pages(Path(folder))[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -224,6 +225,15 @@ def test_traced_and_on_numbers(cumsum):
     g = gc.graph(squares, shapes={"x": (3,)})
     close(g.values({"x": [1.0, 2.0, 3.0]})["y"], [1, 5, 14])
     close(cumsum([1, 2, 3]), [1, 3, 6])
+
+
+def test_it_has_a_row_in_the_pages(cumsum):
+    """The page of functions and operations is made from the records."""
+    script = PACKAGE.parent / "docs" / "make_functions.py"
+    spec = importlib.util.spec_from_file_location("make_functions", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert "| `cumsum(x" in module.operations()
 
 
 def test_shown_and_drawn(cumsum, tmp_path):
