@@ -14,7 +14,7 @@ from numpy_text import evaluate
 
 import graphc as gc
 
-CATALOGUE = Path("/work/shared/textbook/exercises.json")
+CATALOGUE = Path(__file__).parents[2].parent / "shared" / "textbook" / "exercises.json"
 
 NETWORK = """
 input x[3] = [2, 1, 2]
