@@ -73,6 +73,10 @@ class Naming:
             row = self.graph.own_constant(row)  # a node does not lend its name to equal numbers
         elif row in self.graph.names or (row < self.declared and not own):
             row = self.rows.copied(row)
+        elif own and self.graph.sharing is not None and self.graph.operands[row]:
+            # a name must not fall on a row that stands inside another formula already
+            graph = self.graph
+            row = graph.fresh(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
         if self.graph.shape(row):
             self.rows.note_diagonal(row)
         self.graph.derivative_of[row] = node

@@ -1005,3 +1005,11 @@ def test_what_is_not_read_has_its_shape_too(text: str, at: dict[str, Any], style
     graph = gc.parse(text)
     with pytest.raises(gc.GraphcError, match="y has shape"):
         graph.compile("L", "y", want="grad", style=style)(at)
+
+
+@pytest.mark.parametrize("style", ["fast", "readable"])
+def test_a_seed_that_equals_a_row_of_the_gradient_is_its_own(style):
+    """The gradient holds an identity matrix, and so does the seed of the second sweep."""
+    text = "param x[2]\nh = diag(x)\nm = max(h, axis=-2)\nL = m @ m + sum(diag(h))"
+    f = gc.parse(text).compile("L", want="hessian", style=style)
+    assert f(x=np.array([2.0, 1.0])).tolist() == [[2, 0], [0, 2]]
