@@ -1,4 +1,4 @@
-"""Formulas: the algebra of program values. Applying a function appends a row, in its simplest form.
+"""Formulas: the algebra of rows. Applying a function appends a row, in its simplest form.
 
 In graphs with tensors the tidier writes rows as a person would (tidying.py); what came through a
 gate where(c, g, 0) stays gated (gates.py).
@@ -22,7 +22,7 @@ EXACT_NUMBERS = (int, Fraction)
 
 
 class Formulas:
-    """The algebra of program values: applying a function appends a row, trivial factors vanish."""
+    """The algebra of rows: applying a function appends a row, trivial factors vanish."""
 
     def __init__(self, graph: Structure, shown: bool = False) -> None:
         self.graph = graph

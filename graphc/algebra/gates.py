@@ -275,7 +275,7 @@ class Gates:
             self._same(a)(b) for a, b in zip(one, other, strict=True)
         )
 
-    # Formulas.
+    # Rows.
 
     def _stripped(self, row: int) -> int:
         """What an unnamed selection selects."""

@@ -68,15 +68,11 @@ class Naming:
         wanted = f"{self.graph.names[node]}_{self.suffix}"
         if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
             return row  # a seed that is an argument bears the name already
-        own = self.seeds.get(node) == row  # nobody else's row, unless it has a name
-        if self.graph.ops[row] == "const" and row not in self.graph.names:
-            row = self.graph.own_constant(row)  # a node does not lend its name to equal numbers
-        elif row in self.graph.names or (row < self.declared and not own):
+        own = self.seeds.get(node) == row or self.graph.ops[row] == "const"
+        if own and row not in self.graph.names:
+            row = self.graph.own_copy(row)  # its name falls inside no other formula
+        elif row in self.graph.names or row < self.declared:
             row = self.rows.copied(row)
-        elif own and self.graph.sharing is not None and self.graph.operands[row]:
-            # a name must not fall on a row that stands inside another formula already
-            graph = self.graph
-            row = graph.fresh(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
         if self.graph.shape(row):
             self.rows.note_diagonal(row)
         self.graph.derivative_of[row] = node
@@ -84,12 +80,12 @@ class Naming:
 
 
 def rows_evaluation(rows: Formulas) -> Evaluation:
-    """The algebra of program values: carrying appends rows, and a row's value is the row."""
+    """The algebra of rows: carrying appends rows, and a row's value is the row."""
     return Evaluation(rows.graph, rows, Themselves(), {})
 
 
 class Themselves(dict[int, int]):
-    """Formulas as values: the value of a row is the row."""
+    """Rows as values: the value of a row is the row."""
 
     def __missing__(self, row: int) -> int:
         return row

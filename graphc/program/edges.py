@@ -22,7 +22,7 @@ SYMBOL = "symbol {}"  # how a free symbol is called among the leaves: no node ha
 
 @dataclass(frozen=True)
 class Edges:
-    """Formulas of a copy of the graph in which every node is a leaf."""
+    """Rows of a copy of the graph in which every node is a leaf."""
 
     graph: Structure
     local: dict[Edge, int] = field(default_factory=dict)

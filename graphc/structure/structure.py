@@ -51,16 +51,13 @@ class Structure(Rows):
         self.calls: dict[int, Call] = {}  # how a composed function was called, for display
         self.given: dict[int, Any] = {}  # values that came with the declaration
         self.declared_outputs: list[int] = []
-        self.partials: dict[
-            tuple[int, int], int
-        ] = {}  # (node, edge) -> row of the user's own partial
+        # (node, edge) -> row of the user's own partial
+        self.partials: dict[tuple[int, int], int] = {}
         self.split: set[int] = set()  # nodes whose every operand is an edge of its own
         self.copies: dict[str, tuple[str, ...]] = {}  # untied name -> names of its copies
         self.derivative_of: dict[int, int] = {}  # row of an adjoint or tangent -> its node
         self.lines: dict[int, int] = {}  # row -> line of the text it was declared on
-        self.observer: Callable[[], None] | None = (
-            None  # told before each applied function (tracing)
-        )
+        self.observer: Callable[[], None] | None = None  # told before each function (tracing)
         self.sharing: Sharing | None = None
         self._numbered: dict[str, int] = {}  # stem -> the first number that may be free
         self._formulas: dict[int, Formula] = {}
@@ -180,11 +177,11 @@ class Structure(Rows):
         finally:
             self.sharing = shared
 
-    def own_constant(self, row: int) -> int:
-        """A constant that nobody else uses: the row itself, or a copy where rows are shared."""
+    def own_copy(self, row: int) -> int:
+        """A row of this value that nobody else uses: itself, or a copy where rows are shared."""
         if self.sharing is None:
             return row
-        copy = self.append("const", (), **self.settings(row))
+        copy = self.append(self.ops[row], self.operands[row], **self.settings(row))
         if row in self.shapes:
             self.shapes[copy] = self.shapes[row]
         return copy
@@ -335,6 +332,7 @@ class Structure(Rows):
         other = type(self)(self.name)
         for key, value in vars(self).items():
             setattr(other, key, value.copy() if isinstance(value, (list, dict, set)) else value)
+        other.sharing = None  # it is about the rows of one graph
         return other
 
 
