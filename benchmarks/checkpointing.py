@@ -31,7 +31,7 @@ output L
 
 
 def graphc_run(layers, points, **settings):
-    f = chain(layers).compile(of="L", wrt=["w", "x"], mode="reverse", **settings)
+    f = chain(layers).compile(of="L", wrt=["w", "x"], mode="reverse", backend="numpy", **settings)
     x = np.linspace(-2, 2, points)
     f(x=x[:2], w=1.01)  # the first call loads the code
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "graphc"
 LONGEST_CLASS = 300  # lines
+KEPT = ("list", "Column")  # how columns are declared
 
 
 def trees() -> dict[Path, ast.Module]:
@@ -31,11 +32,11 @@ def row_stores(modules: dict[Path, ast.Module]) -> list[str]:
 
 
 def _columns(tree: ast.ClassDef) -> set[str]:
-    """The lists that a class declares."""
+    """The lists and columns that a class declares."""
     return {
         target.attr if isinstance(target, ast.Attribute) else target.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("list")
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith(KEPT)
         for target in [node.target]
         if isinstance(target, (ast.Attribute, ast.Name))
     }

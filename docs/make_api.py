@@ -19,7 +19,7 @@ HEAD = """# API
 derived, `wrt` what by, `at` the point: `None` gives symbols, `{}` the values given at the
 declaration. Element-wise functions stand in [the function table](functions.md).
 """
-COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo")
+COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo", "doctor")
 DECLARING = ("graph", "parse", "load", "from_sympy", "from_edges", "from_networkx", "name", "const")
 USING = ("declare", "check", "check_function", "descend", "flat")
 ERRORS = ("GraphcError", "KinkWarning", "NotFiniteWarning")

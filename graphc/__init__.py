@@ -16,6 +16,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "parse": ("graphs", "parse"),
     "load": ("graphs", "load"),
     "from_sympy": ("graphs", "from_sympy"),
+    "from_arrays": ("graphs", "from_arrays"),
     "from_edges": ("graphs", "from_edges"),
     "from_networkx": ("graphs", "from_networkx"),
     "graph": ("graphs", "graph"),
@@ -27,9 +28,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "check": ("checking.checks", "check"),
     "check_function": ("checking.functions", "check_function"),
     "testing": ("testing", ""),
-    "sum": ("layers.compositions", "sum_"),
-    "max": ("layers.compositions", "max_"),
-    "min": ("layers.compositions", "min_"),
+    "sum": ("layers.reductions", "sum_"),
+    "max": ("layers.reductions", "max_"),
+    "min": ("layers.reductions", "min_"),
     "abs": ("table.functions", "abs_"),
 }
 _FUNCTIONS = (
@@ -38,28 +39,23 @@ _FUNCTIONS = (
     *("log_sigmoid", "logaddexp", "relu", "leaky_relu", "elu", "selu", "silu", "gelu", "hardtanh"),
     *("clip", "maximum", "minimum", "where", "stop"),
 )
-_COMPOSED = (
-    *("prod", "mean", "norm", "var", "logsumexp", "softmax", "log_softmax", "cross_entropy"),
-    *("softmax_cross_entropy", "einsum", "dot", "outer", "transpose", "trace", "diag", "det"),
-    *(
-        "logdet",
-        "inv",
-        "adjugate",
-        "adjugate_change",
-        "solve",
-        "reshape",
-        "concat",
-        "stack",
-        "take",
-        "onehot",
-        "pad",
-        "zeros",
+_LAYERS = {
+    "linear": (
+        *("matmul", "einsum", "dot", "outer", "transpose", "trace", "diag", "inv", "det", "logdet"),
+        *("adjugate", "adjugate_change", "solve"),
     ),
-    *("scatter", "winner"),
-    *("ones", "conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
-    *("matmul", "eye", "full", "broadcast_to"),
+    "reductions": ("prod", "mean", "var", "norm", "winner", "logsumexp", "softmax", "log_softmax"),
+    "shaping": ("reshape", "full", "broadcast_to"),
+    "selections": ("take", "scatter", "concat", "stack", "pad"),
+    "windows": (
+        *("conv1d", "conv2d", "conv1d_transpose", "conv2d_transpose", "maxpool", "avgpool"),
+    ),
+    "losses": ("cross_entropy", "softmax_cross_entropy"),
+    "constants": ("onehot", "zeros", "ones", "eye"),
+}
+_PUBLIC.update(
+    {name: (f"layers.{module}", name) for module, names in _LAYERS.items() for name in names}
 )
-_PUBLIC.update({name: ("layers.compositions", name) for name in _COMPOSED})
 _PUBLIC.update({name: ("table.functions", name) for name in _FUNCTIONS})
 
 __all__ = sorted([*_PUBLIC, "__version__"])  # names are resolved by __getattr__
@@ -92,6 +88,7 @@ if TYPE_CHECKING:
     from .errors import KinkWarning as KinkWarning
     from .errors import NotFiniteWarning as NotFiniteWarning
     from .graphs import Graph as Graph
+    from .graphs import from_arrays as from_arrays
     from .graphs import from_edges as from_edges
     from .graphs import from_networkx as from_networkx
     from .graphs import from_sympy as from_sympy

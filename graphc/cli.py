@@ -14,7 +14,7 @@ from typing import NoReturn
 from . import __version__
 from .errors import GraphcError
 
-COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo")
+COMMANDS = ("show", "derive", "explain", "draw", "explore", "emit", "check", "demo", "doctor")
 BAD, INTERRUPTED, CLOSED, BROKEN = 2, 130, 141, 70  # exit codes
 
 DESCRIPTION = "Derivatives of computation graphs, exactly."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from os import PathLike
@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from .algebra import arithmetic
-from .derive import differentiate, evaluation, request
+from .derive import differentiate, evaluation, linear, pathwise, request
 from .derive import modes as derive
+from .derive.pathwise import PathSum
 from .errors import GraphcError, one_of, visible
 from .files import file_at
-from .layers import compositions, numpy_functions
+from .layers import calling, numpy_functions
 from .names import spelling
+from .read.arrays import read_arrays
 from .read.declaring import Declaring
 from .read.interchange import read_edges, read_networkx, read_sympy, to_networkx
 from .read.language import read
 from .read.tracing import title, traced
 from .shapes import shape_text
 from .structure import granularity
+from .structure.rows import GraphRow
 from .structure.structure import Structure
 from .table.late import LATE
 from .write.formula import Expression, formula_text, graph_text
@@ -30,6 +33,19 @@ if TYPE_CHECKING:
     from .show.grade import Grade
     from .show.solution import Solution
 
+
+def _map_blocks(*given: Any) -> Any:
+    from .distributed.mapping import map_blocks
+
+    return map_blocks(*given)
+
+
+def _reduce(*given: Any, **settings: Any) -> Any:
+    from .distributed.reducing import reduce
+
+    return reduce(*given, **settings)
+
+
 LATE.update(
     {
         "numpy ufunc": numpy_functions.called_ufunc,
@@ -37,7 +53,9 @@ LATE.update(
         "numpy method": numpy_functions.method,
         "function on numbers": arithmetic.on_numbers,
         "layer on numbers": evaluation.on_numbers,
-        "operation": compositions.operation,
+        "operation": calling.operation,
+        "map": _map_blocks,
+        "reduce": _reduce,
     }
 )
 At = Mapping[str, Any] | None
@@ -50,7 +68,7 @@ class Node:
     """One node of a graph, for reading."""
 
     graph: Structure
-    row: int
+    row: GraphRow
 
     @property
     def name(self) -> str:
@@ -199,7 +217,7 @@ class Graph(Declaring):
 
     def local(self, source: str, target: str, at: At = None) -> Any:
         """The partial of the formula of `target` by `source`, everything else held."""
-        return derive.local(self, source, target, at)
+        return linear.local(self, source, target, at)
 
     def reverse(self, of: Any = None, at: At = None, form: str = "nodes") -> request.Derivatives:
         """{name: d of / d name} for every node with a path to `of`."""
@@ -217,27 +235,29 @@ class Graph(Declaring):
 
     def all_pairs(self, at: At = None, result: str = "dict", out: Any = None) -> Any:
         """{(i, j): d j / d i} for every connected pair, or the same as an array."""
-        return derive.all_pairs(self, at, result, out)
+        from .program.all_pairs import all_pairs
+
+        return all_pairs(self, at, result, out)
 
     def paths(self, source: Any, target: Any) -> Iterable[tuple[str, ...]]:
         """An iterator over the paths, as tuples of names."""
-        return derive.paths(self, source, target)
+        return pathwise.paths(self, source, target)
 
     def count_paths(self, source: Any, target: Any) -> int:
         """The exact number of paths, without enumerating them."""
-        return derive.number_of_paths(self, source, target)
+        return pathwise.number_of_paths(self, source, target)
 
     def longest_path(self, source: Any, target: Any) -> tuple[str, ...]:
         """One of the longest paths; empty if there is none."""
-        return derive.longest(self, source, target)
+        return pathwise.longest(self, source, target)
 
-    def pathwise(self, of: Any, wrt: Any, at: At = None, limit: int = 10_000) -> derive.PathSum:
+    def pathwise(self, of: Any, wrt: Any, at: At = None, limit: int = 10_000) -> PathSum:
         """The derivative as a sum over paths: `.value` and `.terms`."""
-        return derive.pathwise(self, of, wrt, at, limit)
+        return pathwise.pathwise(self, of, wrt, at, limit)
 
-    def top_paths(self, of: Any, wrt: Any, at: At = None, k: int = 10) -> derive.PathSum:
+    def top_paths(self, of: Any, wrt: Any, at: At = None, k: int = 10) -> PathSum:
         """The k largest terms of the path sum, without enumerating the rest."""
-        return derive.largest_paths(self, of, wrt, at, k)
+        return pathwise.largest_paths(self, of, wrt, at, k)
 
     def jacobian(
         self, of: Any = None, wrt: Any = None, at: At = None, layout: str = "numerator"
@@ -314,7 +334,7 @@ class Graph(Declaring):
     ) -> Any:
         """A fast function for `want`, with `.source`, `.plan` and `.save(path)`.
 
-        Options: backend, mode, dtype, style, reduce, sparse, checkpoint.
+        Options: backend, mode, dtype, style, reduce, sparse, checkpoint, threads, maths.
         """
         from .program.compiling import compile_graph
 
@@ -323,7 +343,7 @@ class Graph(Declaring):
     def emit(
         self, of: Any = None, wrt: Any = None, want: str = "value_and_grad", **options: Any
     ) -> str:
-        """The text of a standalone module for `want`; options as in compile."""
+        """The text of a standalone module, or of a file of C, for `want`; options as in compile."""
         from .program.compiling import emit
 
         return emit(self, of, wrt, want, **options)
@@ -366,6 +386,14 @@ def from_sympy(
 def from_edges(edges: Any, name: str = "edges") -> Graph:
     """A graph of local derivatives alone: {(source, target): z}, or a list of the three."""
     return read_edges(Graph(name), edges)
+
+
+def from_arrays(inputs: int, ops: Sequence[str], operands: Any, name: str = "arrays") -> Graph:
+    """A graph of columns: operation k is `ops[k]` of the nodes `operands[k]`, -1 for none.
+
+    The inputs are x0, x1, ...; operation k is the node n{inputs + k}.
+    """
+    return read_arrays(Graph(name), inputs, ops, operands)
 
 
 def from_networkx(other: Any) -> Graph:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from engines import ENGINES, on_tape
 
 import graphc as gc
 from graphc.explore.exploring import part
@@ -105,16 +106,18 @@ def scalar_answers(graph: gc.Graph, x: float) -> Iterator[tuple[int, str, float]
             second = slope.differentiate(name, "x", mode=again)
             yield 2, f"graph {mode} {again}", second.values(at)[second.output_names[0]]
     yield 2, "interpreter", graph.hessian("L", "x", at=at)
-    for style in ("readable", "fast"):
+    for name, engine in ENGINES.items():
         for mode in ("reverse", "forward"):
-            f = graph.compile("L", "x", want="grad", style=style, mode=mode)
-            yield 1, f"{style} {mode}", f(**at)["x"]
-            yield 1, f"{style} points {mode}", f(**points)["x"][1]
-        f = graph.compile("L", "x", want="hessian", style=style)
-        yield 2, f"{style}", f(**at)
-        yield 2, f"{style} points", f(**points)[1]
-        f = graph.compile("L", "x", want="hvp", style=style)
-        yield 2, f"{style} hvp", f(**at, x_dot=1.0)["x"]
+            f = graph.compile("L", "x", want="grad", **engine, mode=mode)
+            yield 1, f"{name} {mode}", f(**at)["x"]
+            yield 1, f"{name} points {mode}", f(**points)["x"][1]
+        f = graph.compile("L", "x", want="hessian", **engine)
+        yield 2, f"{name}", f(**at)
+        yield 2, f"{name} points", f(**points)[1]
+        f = graph.compile("L", "x", want="hvp", **engine)
+        yield 2, f"{name} hvp", f(**at, x_dot=1.0)["x"]
+    if (tape := on_tape(graph, "L", "x", "grad")) is not None:
+        yield 1, "tape", tape(**at)["x"]
 
 
 def tensor_answers(text: str, x: float) -> Iterator[tuple[int, str, float]]:
@@ -129,17 +132,17 @@ def tensor_answers(text: str, x: float) -> Iterator[tuple[int, str, float]]:
     slope = graph.differentiate("T", "x")
     yield 1, "tensor graph", slope.values(at)[slope.output_names[0]][1]
     yield 2, "tensor interpreter", graph.hessian("T", "x", at=at)[1, 1]
-    for style in ("readable", "fast"):
+    for name, engine in ENGINES.items():
         for mode in ("reverse", "forward"):
-            f = graph.compile("T", "x", want="grad", style=style, mode=mode)
-            yield 1, f"tensor {style} {mode}", f(**at)["x"][1]
-            matrix = graph.compile("L", "x", want="jacobian", style=style, mode=mode)(**at)
-            yield 1, f"tensor Jacobian {style} {mode}", matrix[1, 1]
-            yield 0, f"beside its diagonal {style} {mode}", matrix[0, 1]
-        f = graph.compile("T", "x", want="hvp", style=style)
-        yield 2, f"tensor {style} hvp", f(**at, x_dot=np.array([0.0, 1.0]))["x"][1]
-        f = graph.compile("T", "x", want="hessian", style=style)
-        yield 2, f"tensor {style} hessian", f(**at)[1, 1]
+            f = graph.compile("T", "x", want="grad", **engine, mode=mode)
+            yield 1, f"tensor {name} {mode}", f(**at)["x"][1]
+            matrix = graph.compile("L", "x", want="jacobian", **engine, mode=mode)(**at)
+            yield 1, f"tensor Jacobian {name} {mode}", matrix[1, 1]
+            yield 0, f"beside its diagonal {name} {mode}", matrix[0, 1]
+        f = graph.compile("T", "x", want="hvp", **engine)
+        yield 2, f"tensor {name} hvp", f(**at, x_dot=np.array([0.0, 1.0]))["x"][1]
+        f = graph.compile("T", "x", want="hessian", **engine)
+        yield 2, f"tensor {name} hessian", f(**at)[1, 1]
 
 
 def answers(case: Case, x: float) -> Iterator[tuple[int, str, float]]:

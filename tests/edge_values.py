@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from cupy_stand_in import COMPILER, standing_in
 from edge_graphs import NODE
+from engines import ENGINES, on_tape
 from probes import PROBES, Probe
 
 import graphc as gc
@@ -84,10 +85,12 @@ def engines(graph: gc.Graph, at: dict[str, np.ndarray]) -> Iterator[tuple[str, n
         warnings.simplefilter("ignore")
         yield "interpreter", np.array([float(graph.values(single)["y"]) for single in singles])
         yield "points", np.broadcast_to(graph.values(at)["y"], (size,))
-        for style in ("readable", "fast"):
-            f = graph.compile("y", want="value", style=style)
-            yield f"{style} points", np.broadcast_to(f(**at), (size,))
-            yield style, np.array([float(f(**single)) for single in singles])
+        for kind, engine in ENGINES.items():
+            f = graph.compile("y", want="value", **engine)
+            yield f"{kind} points", np.broadcast_to(f(**at), (size,))
+            yield kind, np.array([float(f(**single)) for single in singles])
+        if (tape := on_tape(graph, "y", None, "value")) is not None:
+            yield "tape", np.array([float(tape(**single)) for single in singles])
 
 
 def slopes(
@@ -106,9 +109,12 @@ def slopes(
         graph_of_slopes = graph.differentiate("y", operand)
         (name,) = graph_of_slopes.output_names
         yield "graph", np.broadcast_to(np.float64(graph_of_slopes.values(at)[name]), (size,))
-        for style in ("readable", "fast"):
-            f = graph.compile("y", operand, want="grad", style=style)
-            yield style, np.broadcast_to(f(**at)[operand], (size,))
+        for kind, engine in ENGINES.items():
+            f = graph.compile("y", operand, want="grad", **engine)
+            yield f"{kind} points", np.broadcast_to(f(**at)[operand], (size,))
+            yield kind, np.array([float(f(**single)[operand]) for single in singles])
+        if (tape := on_tape(graph, "y", operand, "grad")) is not None:
+            yield "tape", np.array([float(tape(**single)[operand]) for single in singles])
 
 
 def in_javascript(cases: list[tuple[gc.Graph, dict[str, np.ndarray]]]) -> list[np.ndarray]:

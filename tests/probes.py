@@ -144,6 +144,12 @@ def referee(function: Callable[..., Any], point: tuple[float, ...]) -> Any:
         return +value if abs(value) < 1e300 else None
 
 
+def ulps(found: float, truth: Any, least: float = 0.0) -> float:
+    """The error in units of the last place of the true value."""
+    unit = math.ulp(max(abs(float(truth)), least, 2.3e-308))
+    return float(abs(mpmath.mpf(float(found)) - truth) / mpmath.mpf(float(unit)))
+
+
 EXTREMES = [
     ("softplus", (800,)),
     ("softplus", (-800,)),

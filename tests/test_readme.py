@@ -34,7 +34,7 @@ def test_python_blocks_print_what_the_next_block_says(tmp_path, monkeypatch):
                 exec(compile(text, file, "exec"), names)
             assert BLOCKS[number + 1] == ("text", printed.getvalue())
             checked += 1
-    assert checked == 2
+    assert checked == 3
 
 
 def test_the_text_form_is_a_graph():

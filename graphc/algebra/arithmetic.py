@@ -16,7 +16,7 @@ import mpmath
 import numpy as np
 
 from ..shapes import resolve
-from ..table.arrays import bound_exact, boxed, elements, is_exact
+from ..table.arrays import MOST_EXACT, TooManyExact, bound_exact, boxed, elements, is_exact
 from ..table.contraction import exact_products
 from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
@@ -95,8 +95,9 @@ FLOAT_ARITHMETIC: dict[str, Callable[..., Any]] = {
 class Numbers:
     """The algebra of numbers."""
 
-    def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, int] | None = None, floats: bool = False) -> None:
         self.sizes = sizes or {}  # the named sizes at this point
+        self.floats = floats  # whether arrays of exact numbers become floats where they are large
 
     def constant(self, value: Any) -> Any:
         if type(value) in (int, Fraction, float, Exact):
@@ -132,8 +133,10 @@ class Numbers:
         if np.ndarray in kinds and any(type(a) is np.ndarray and a.dtype == object for a in args):
             if all(is_exact(arg) or getattr(arg, "dtype", None) == BOOLEAN for arg in args):
                 exact = [a.astype(object) if type(a) is np.ndarray else a for a in args]
-                bound_exact(op, math.prod(np.broadcast_shapes(*map(np.shape, exact))))
-                return elements(lambda xs: self.apply(op, xs, settings), exact)
+                count = math.prod(np.broadcast_shapes(*map(np.shape, exact)))
+                if count <= MOST_EXACT or not self.floats:
+                    bound_exact(op, count)
+                    return elements(lambda xs: self.apply(op, xs, settings), exact)
             args = [as_float(arg) for arg in args]
         rank = max(map(_rank, args), default=EXACT)
         if rank == FLOAT:
@@ -246,7 +249,12 @@ class Numbers:
     def _tensor(self, operation: Operation, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         if not all(is_exact(arg) for arg in args):
             args = [as_float(arg) for arg in args]
-        return operation.number(self, args, settings)
+        try:
+            return operation.number(self, args, settings)
+        except TooManyExact:
+            if not self.floats:
+                raise
+            return operation.number(self, [as_float(arg) for arg in args], settings)
 
     def beats(self, one: Any, other: Any) -> bool:
         """Whether one number is larger."""

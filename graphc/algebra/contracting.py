@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..shapes import Size, unused_letters
+from ..structure.rows import GraphRow
 from ..table.arrays import split_spec
 from ..table.matrix_form import PAIRS, canonical
 from .terms import is_diagonal, scalar_divisor, scalar_factor, scaled_term, spread, term
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from .formulas import Formulas
 
 
-def contract(rows: Formulas, args: list[int], settings: dict[str, Any]) -> int:
+def contract(rows: Formulas, args: list[GraphRow], settings: dict[str, Any]) -> GraphRow:
     """A contraction without identity matrices, scalar factors and copies."""
     operands, out = split_spec(settings["spec"])
     return contraction(rows, args, operands, out, dict(settings["sizes"]))
 
 
 def contraction(
-    rows: Formulas, args: list[int], operands: list[str], out: str, sizes: dict[str, Size]
-) -> int:
+    rows: Formulas, args: list[GraphRow], operands: list[str], out: str, sizes: dict[str, Size]
+) -> GraphRow:
     factor, scalars, args, operands, out, sizes = gathered(rows, args, operands, out, sizes)
     if args:
-        core: int | None = contracted(rows, args, operands, out, sizes)
+        core: GraphRow | None = contracted(rows, args, operands, out, sizes)
     else:
         core = None
     for scalar in scalars:
@@ -40,7 +41,7 @@ def contraction(
     return scaled_term(rows, factor, core) if factor != 1 else core
 
 
-def filled(rows: Formulas, scalar: int, spec: str, shape: Sequence[Size]) -> int:
+def filled(rows: Formulas, scalar: GraphRow, spec: str, shape: Sequence[Size]) -> GraphRow:
     """A scalar repeated, or times an identity matrix."""
     out = spec[2:]
     eye = is_diagonal(out)
@@ -51,7 +52,7 @@ def filled(rows: Formulas, scalar: int, spec: str, shape: Sequence[Size]) -> int
 
 
 def gathered(
-    rows: Formulas, args: list[int], operands: list[str], out: str, sizes: dict[str, Size]
+    rows: Formulas, args: list[GraphRow], operands: list[str], out: str, sizes: dict[str, Size]
 ) -> Any:
     """The operands with what repeats or spreads dissolved, and the factors they had."""
     sizes = dict(sizes)
@@ -59,10 +60,10 @@ def gathered(
         for letter, size in zip(letters, rows.graph.shape(arg), strict=True):
             sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     factor: Any = 1
-    scalars: list[int] = []
-    divisors: list[int] = []
+    scalars: list[GraphRow] = []
+    divisors: list[GraphRow] = []
     left = list(zip(args, operands, strict=True))
-    right: list[tuple[int, str]] = []
+    right: list[tuple[GraphRow, str]] = []
     while left:
         arg, letters = left.pop(0)
         number, rest = term(rows, arg)
@@ -98,13 +99,13 @@ def gathered(
         left = [(row, word.translate(renamed)) for row, word in left]
         right = [(row, word.translate(renamed)) for row, word in right]
         left.insert(0, (found[0], inner))
-    for row in divisors:
-        scalars.append(rows.graph.operation("div", (rows.constant(1), row), {}))
+    for below in divisors:
+        scalars.append(rows.graph.operation("div", (rows.constant(1), below), {}))
     return factor, scalars, [row for row, _ in right], [word for _, word in right], out, sizes
 
 
 def dissolved(
-    found: tuple[int, str, str], letters: str, out: str, others: list[tuple[int, str]]
+    found: tuple[GraphRow, str, str], letters: str, out: str, others: list[tuple[GraphRow, str]]
 ) -> tuple[dict[int, str], str, list[str]] | None:
     """(letters that become one, letters of the inner operand, letters nobody has any more)."""
     _, below, middle = found
@@ -129,8 +130,8 @@ def dissolved(
 
 
 def contracted(
-    rows: Formulas, args: list[int], operands: list[str], out: str, sizes: dict[str, Size]
-) -> int:
+    rows: Formulas, args: list[GraphRow], operands: list[str], out: str, sizes: dict[str, Size]
+) -> GraphRow:
     """A contraction of tensors, as an element-wise product or in its usual order."""
     graph = rows.graph
     if len(args) == 1 and (simple := unary(rows, args[0], operands[0], out, sizes)) is not None:
@@ -158,7 +159,9 @@ def contracted(
     return graph.operation("contract", tuple(args), {"spec": canonical(spec), "sizes": kept})
 
 
-def unary(rows: Formulas, row: int, letters: str, out: str, sizes: dict[str, Size]) -> int | None:
+def unary(
+    rows: Formulas, row: GraphRow, letters: str, out: str, sizes: dict[str, Size]
+) -> GraphRow | None:
     """A sum, a transpose or a repetition: the row itself, or one contraction of what it was."""
     if letters == out and not is_diagonal(out):
         return row

@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from ..shapes import Shape
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
-from .contracting import contract
+from ..table.tensors import OPERATIONS
 from .gates import Gates
 from .rewrites import FORMAL, simplified
 from .terms import is_spread_diagonal, scalar_divisor, scalar_factor, term
@@ -29,12 +30,12 @@ class Formulas:
         self.ops = graph.ops
         self.shown = shown  # to people, who write det(A) * inv(A) for the adjugate
         self.gates = Gates(self)
-        self.diagonals: set[int] = set()
+        self.diagonals: set[GraphRow] = set()
 
-    def constant(self, value: Any) -> int:
+    def constant(self, value: Any) -> GraphRow:
         return self.graph.constant(value)
 
-    def number(self, row: int) -> Any:
+    def number(self, row: GraphRow) -> Any:
         """The exact number a row holds, or None; a declared node may yet be derived by."""
         graph = self.graph
         if graph.ops[row] != "const" or (row in graph.names and row not in graph.derivative_of):
@@ -42,7 +43,7 @@ class Formulas:
         value = graph.attributes[row]["value"]
         return value if type(value) in EXACT_NUMBERS else None
 
-    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+    def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
         if op == "placed":
             return self.gates.placed(args[0], settings["op"], settings["settings"])
         if op == "alive":
@@ -63,45 +64,43 @@ class Formulas:
         self.gates.after(op, args, settings, row)
         return row
 
-    def simplest(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> int:
+    def simplest(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
         """The row of an operation in its simplest form."""
-        if op == "contract":
-            return contract(self, list(args), settings)
-        if self.graph.shapes and op in TIDY:
+        if op in TIDY and (self.graph.shapes or op in OPERATIONS):
             return TIDY[op](self, *args, **settings)
         found = simplified(self, FORMAL, op, args, settings)
         return self.shared(op, tuple(args), settings) if found is None else found
 
-    def shared(self, op: str, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+    def shared(self, op: str, operands: tuple[GraphRow, ...], settings: dict[str, Any]) -> GraphRow:
         """The row of an operation as it is."""
         return self.graph.operation(op, operands, settings)
 
-    def existing(self, op: str, operands: tuple[int, ...]) -> int | None:
+    def existing(self, op: str, operands: tuple[GraphRow, ...]) -> GraphRow | None:
         """Nothing: a graph of formulas is not searched."""
         return None
 
-    def shape(self, row: int) -> Shape:
+    def shape(self, row: GraphRow) -> Shape:
         return self.graph.shape(row)
 
-    def inside(self, row: int, op: str) -> tuple[int, ...]:
+    def inside(self, row: GraphRow, op: str) -> tuple[GraphRow, ...]:
         """The operands of an unnamed row of this operation; nothing for other rows."""
         graph = self.graph
         named = row in graph.names and row not in self.diagonals
         return () if named or graph.ops[row] != op else graph.operands[row]
 
-    def copied(self, row: int) -> int:
+    def copied(self, row: GraphRow) -> GraphRow:
         """Another row of the same value, which can bear another name."""
         graph = self.graph
         if row in self.diagonals:
             return graph.fresh(graph.ops[row], graph.operands[row], dict(graph.settings(row)))
         return self.gates.copied(row, graph.fresh("identity", (row,), {}))
 
-    def note_diagonal(self, row: int) -> None:
+    def note_diagonal(self, row: GraphRow) -> None:
         """Remembers a carried multiple of a diagonal, which no name may hide.
 
         The zeros beside a diagonal are none that an infinite factor turns to NaN.
         """
-        inner: int | None = row
+        inner: GraphRow | None = row
         while inner is not None and not is_spread_diagonal(self, inner):
             before, (_, inner) = inner, term(self, inner)
             if inner == before:

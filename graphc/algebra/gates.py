@@ -9,7 +9,7 @@ without gates cost nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..shapes import LETTERS, Size
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
+from ..table.functions import FUNCTIONS
 from ..table.places import Places, Slice, chosen, covers, united
 from ..table.tensors import OPERATIONS, Operation
-from ..table.value import COMPARISONS
 from .contracting import contraction
 from .terms import is_spread_diagonal, repeated, same
 from .tidying import gate
@@ -35,12 +36,6 @@ MOST_CONDITIONS = 3  # that are written as nested selections before they become 
 MOST_LOOKED_AT = 60  # rows of what is carried, before it counts as possibly infinite
 LEAST_SHARE = Fraction(1, 10**9)  # of a largest element; nothing sits on this switch
 DEEPEST = 40  # masks within masks: beyond, a row counts as alive everywhere
-# what is finite wherever its operands are; of other functions the slopes may be infinite
-FINITE = {"add", "sub", "mul", "neg", "contract", "gather", "scatter", "reshape", "where", "const"}
-BOUNDED = {
-    *("sin", "cos", "tanh", "sigmoid", "atan", "erf", "sign", "heaviside", "abs", "relu", "square"),
-    *("maximum", "minimum", "identity", "winner", "softmax", "pi", "size", *COMPARISONS),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +52,7 @@ class Through:
     """Alive where an operation on what is alive gives anything: a sum, elements chosen."""
 
     mask: Mask
-    row: int  # the operand that was masked
+    row: GraphRow  # the operand that was masked
     op: str
     settings: Mapping[str, Any]
     depth: int
@@ -83,11 +78,11 @@ class Placed:
 class Positive:
     """Alive where a row is more than 0."""
 
-    row: int
+    row: GraphRow
 
 
 # a row, or what becomes one when it is needed
-Condition = int | Either | Through | All | Placed | Positive
+Condition = GraphRow | Either | Through | All | Placed | Positive
 Literal = tuple[Condition, bool]  # a condition, and whether it has to hold
 Mask = tuple[Literal, ...]  # all of these
 
@@ -97,9 +92,9 @@ class Gates:
 
     def __init__(self, rows: Formulas) -> None:
         self.rows = rows
-        self.masks: dict[int, Mask] = {}
-        self._inside: dict[int, int] = {}  # a selection -> what it selects
-        self._known: dict[Condition, int] = {}
+        self.masks: dict[GraphRow, Mask] = {}
+        self._inside: dict[GraphRow, GraphRow] = {}  # a selection -> what it selects
+        self._known: dict[Condition, GraphRow] = {}
         self._paused = False
 
     @property
@@ -115,7 +110,7 @@ class Gates:
         finally:
             self._paused = before
 
-    def gated(self, condition: int, carried: int, wanted: bool) -> int:
+    def gated(self, condition: GraphRow, carried: GraphRow, wanted: bool) -> GraphRow:
         """What passes where the condition holds (or does not), 0 elsewhere."""
         row = gate(self.rows, "taken" if wanted else "untaken", condition, carried)
         if self._paused or self.rows.number(row) == 0:
@@ -123,13 +118,13 @@ class Gates:
         mask = self._both(self.masks.get(carried, ()), ((condition, wanted),))
         return self._noted(row, mask, carried)
 
-    def copied(self, old: int, new: int) -> int:
+    def copied(self, old: GraphRow, new: GraphRow) -> GraphRow:
         """The new row, alive where the old one is."""
         if old in self.masks:
             self.masks[new] = self.masks[old]
         return new
 
-    def placed(self, carried: int, op: str, settings: dict[str, Any]) -> int:
+    def placed(self, carried: GraphRow, op: str, settings: dict[str, Any]) -> GraphRow:
         """A carried row in its places, absent elsewhere."""
         row = self.rows.apply(op, (carried,), settings)
         done = row in self.masks or row == carried or self.rows.number(row) is not None
@@ -143,20 +138,22 @@ class Gates:
             self.masks[row] = ((Placed(settings["axis"], settings["size"], once), True),)
         return row
 
-    def alive(self, carried: int, indicator: int) -> int:
+    def alive(self, carried: GraphRow, indicator: GraphRow) -> GraphRow:
         """A carried row that is 0 where an indicator is, and absent there."""
         if not self._paused and self.rows.number(carried) is None:
             mask = self._both(self.masks.get(carried, ()), ((Positive(indicator), True),))
             self.masks[carried] = mask
         return carried
 
-    def passing(self, carried: int, indicator: int) -> int:
+    def passing(self, carried: GraphRow, indicator: GraphRow) -> GraphRow:
         """A carried row where an indicator is more than 0; all of it if it is finite anyway."""
-        if is_finite(self.rows.graph, carried, FINITE | BOUNDED, MOST_LOOKED_AT):
+        if is_finite(self.rows.graph, carried, most=MOST_LOOKED_AT):
             return carried
         return self.gated(self._condition(Positive(indicator)), carried, True)
 
-    def product(self, left: int, right: int, times: Callable[[int, int], int]) -> int | None:
+    def product(
+        self, left: GraphRow, right: GraphRow, times: Callable[[GraphRow, GraphRow], GraphRow]
+    ) -> GraphRow | None:
         """A product as a selection; None if neither factor came through a gate."""
         masks = self.masks.get(left), self.masks.get(right)
         number = self.rows.number
@@ -178,7 +175,9 @@ class Gates:
             kept = ()  # it has dissolved: nothing was multiplied beside the diagonal
         return self._noted(self._nested(kept, product, None), decided, product)
 
-    def after(self, op: str, args: Sequence[int], settings: Mapping[str, Any], row: int) -> None:
+    def after(
+        self, op: str, args: Sequence[GraphRow], settings: Mapping[str, Any], row: GraphRow
+    ) -> None:
         """Notes where the result of an operation is alive, if not everywhere."""
         masks = [self.masks.get(arg) for arg in args]
         known = row in self.masks or row in args or self.rows.number(row) is not None
@@ -201,19 +200,23 @@ class Gates:
         if mask:
             self.masks[row] = mask
 
-    def _needed(self, mask: Mask | None, factor: int) -> Mask:
+    def _needed(self, mask: Mask | None, factor: GraphRow) -> Mask:
         """What of a mask has to be said of a product: where 0 times a finite factor is 0, nothing.
 
         A branch that is not taken is always said: people read it.
         """
-        if not mask or (_structural(mask) and is_finite(self.rows.graph, factor, FINITE | BOUNDED)):
+        if not mask or (_structural(mask) and is_finite(self.rows.graph, factor)):
             return ()
         return mask
 
     # Masks.
 
     def _through(
-        self, operation: Operation, args: Sequence[int], settings: Mapping[str, Any], place: int
+        self,
+        operation: Operation,
+        args: Sequence[GraphRow],
+        settings: Mapping[str, Any],
+        place: int,
     ) -> Mask | None:
         """The mask of a result, each of whose elements is made of some of the operand's."""
         if operation.through is None:
@@ -277,19 +280,19 @@ class Gates:
 
     # Rows.
 
-    def _stripped(self, row: int) -> int:
+    def _stripped(self, row: GraphRow) -> GraphRow:
         """What an unnamed selection selects."""
         while row in self._inside and row not in self.rows.graph.names:
             row = self._inside[row]
         return row
 
-    def _noted(self, row: int, mask: Mask, inside: int) -> int:
+    def _noted(self, row: GraphRow, mask: Mask, inside: GraphRow) -> GraphRow:
         self.masks[row] = mask
         if row != inside:
             self._inside[row] = inside
         return row
 
-    def _nested(self, mask: Mask, row: int, otherwise: int | None) -> int:
+    def _nested(self, mask: Mask, row: GraphRow, otherwise: GraphRow | None) -> GraphRow:
         """The row where the mask is alive, else 0 or another row."""
         rows = self.rows
         with self.paused():
@@ -303,11 +306,11 @@ class Gates:
                     found = rows.graph.operation("where", (decided, *branches), {})
         return found
 
-    def indicator(self, mask: Mask, shape: Any = ()) -> int:
+    def indicator(self, mask: Mask, shape: Any = ()) -> GraphRow:
         """1 where a mask is alive, else 0."""
         return self._nested(mask, repeated(self.rows, self.rows.constant(1), shape), None)
 
-    def _condition(self, condition: Condition) -> int:
+    def _condition(self, condition: Condition) -> GraphRow:
         """The row of a condition, made when it is needed first."""
         if isinstance(condition, int):
             return condition
@@ -332,7 +335,7 @@ class Gates:
                 self._known[condition] = rows.graph.operation("gt", (count, half), {})
         return self._known[condition]
 
-    def _counted(self, placed: Placed) -> int:
+    def _counted(self, placed: Placed) -> GraphRow:
         """1 at the places along an axis, which trailing axes of size 1 follow."""
         rows, after = self.rows, LETTERS[1 : -placed.axis]
         ones = repeated(rows, rows.constant(1), placed.index.shape)
@@ -341,12 +344,13 @@ class Gates:
         return contraction(rows, [vector], ["a"], f"a{after}", dict.fromkeys(after, 1))
 
 
-def is_finite(graph: Structure, row: int, finite: Set[str], most: int = 0) -> bool:
+def is_finite(graph: Structure, row: GraphRow, plain: bool = False, most: int = 0) -> bool:
     """Whether a formula is finite wherever the names that it mentions are.
 
-    With `most`, names of derivatives are looked into, and so many rows.
+    A plain one is made of sums and products alone. With `most`, names of derivatives are looked
+    into, and so many rows.
     """
-    stack, seen = [row], set[int]()
+    stack, seen = [row], set[GraphRow]()
     while stack:
         here = stack.pop()
         inner = most and here in graph.derivative_of and graph.operands[here]
@@ -356,10 +360,19 @@ def is_finite(graph: Structure, row: int, finite: Set[str], most: int = 0) -> bo
         if most and len(seen) > most:
             return False
         exponent = graph.settings(here).get("exponent", -1)
-        if graph.ops[here] not in finite and not (isinstance(exponent, int) and exponent > 0):
+        whole = isinstance(exponent, int) and exponent > 0
+        if not whole and not _keeps_finite(graph.ops[here], plain):
             return False
         stack.extend(graph.operands[here][graph.ops[here] == "where" :])  # not the condition
     return True
+
+
+def _keeps_finite(op: str, plain: bool) -> bool:
+    """Whether an operation on what is finite is so, as its record says."""
+    record = FUNCTIONS.get(op) or OPERATIONS.get(op)
+    if record is None:
+        return op in ("const", "size")
+    return record.multilinear or (record.finite and not plain)
 
 
 def _structural(mask: Mask) -> bool:

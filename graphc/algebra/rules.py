@@ -6,28 +6,30 @@ sweep over its own formula, so only primitives and kinks state derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NewType
 
 from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import ancestors
-from ..structure.rows import Rows, interpret
+from ..structure.rows import GraphRow, Rows, interpret
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.tensors import Algebra
 from ..table.value import Value
 from .formulas import Formulas
 
+TemplateRow = NewType("TemplateRow", int)
+
 
 @dataclass(frozen=True)
 class Template:
     """A little program: its first rows are the arguments, and it gives the value of one row."""
 
-    rows: Rows
+    rows: Rows[TemplateRow]
     arguments: int
-    root: int
+    root: TemplateRow
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Template) and self._columns() == other._columns()
@@ -43,7 +45,7 @@ class Template:
     def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
         """The value of the root on these arguments."""
         values = [*arguments, *[None] * (len(self.rows.ops) - self.arguments)]
-        interpret(self.rows, range(self.arguments, len(values)), algebra, values)
+        interpret(self.rows, self.rows.in_order()[self.arguments :], algebra, values)
         return values[self.root]
 
 
@@ -121,7 +123,7 @@ def check_record(record: Function) -> None:
         ) from None
 
 
-def _mentioned(ops: Sequence[str]) -> set[str]:
+def _mentioned(ops: Iterable[str]) -> set[str]:
     """The functions in a formula, and in the formulas of the users' own functions among them."""
     found: set[str] = set()
     stack = list(ops)
@@ -150,20 +152,21 @@ def _template(scratch: Structure, slots: int, result: Any, gates: bool = False) 
     With `gates`, a branch that is the constant 0 is one over which nothing passes.
     """
     root = scratch.lift(result)
-    needed = [row for row in ancestors(scratch, [root]) if row >= slots]
-    slot = {**{row: row for row in range(slots)}, **{r: slots + i for i, r in enumerate(needed)}}
-    rows = Rows()
-    for row in range(slots):
-        rows.append(scratch.ops[row])
-    for row in needed:
+    rows: Rows[TemplateRow] = Rows()
+    slot = {row: rows.append(scratch.ops[row]) for row in scratch.in_order()[:slots]}
+    for row in ancestors(scratch, [root]):
+        if row in slot:
+            continue
         op, operands = scratch.ops[row], scratch.operands[row]
         if gates and op == "where":
             op, operands = _gate(scratch, *operands)
-        rows.append(op, tuple(slot[o] for o in operands), **scratch.settings(row))
+        slot[row] = rows.append(op, tuple(slot[o] for o in operands), **scratch.settings(row))
     return Template(rows, slots, slot[root])
 
 
-def _gate(scratch: Structure, condition: int, above: int, below: int) -> tuple[str, Any]:
+def _gate(
+    scratch: Structure, condition: GraphRow, above: GraphRow, below: GraphRow
+) -> tuple[str, Any]:
     """where(c, g, 0) as taken(c, g), where(c, 0, g) as untaken(c, g)."""
     if scratch.settings(below).get("value") == 0:
         return "taken", (condition, above)
@@ -213,7 +216,7 @@ def _derived_rule(record: Function, count: int) -> Rule:
     rows = Formulas(scratch)
     switches: list[Any] = _declared_switches(record, operands)
 
-    def hops(row: int) -> list[tuple[int, Any]]:
+    def hops(row: GraphRow) -> list[tuple[GraphRow, Any]]:
         if row <= count or not scratch.operands[row] or scratch.ops[row] == "stop":
             return []
         inner = rule(scratch.ops[row], len(scratch.operands[row]), scratch.settings(row))
@@ -224,15 +227,16 @@ def _derived_rule(record: Function, count: int) -> Rule:
             for operand, partial in zip(scratch.operands[row], inner.partials, strict=True)
         ]
 
-    def carry(local: int, adjoint: int) -> int:
+    def carry(local: GraphRow, adjoint: GraphRow) -> GraphRow:
         return rows.apply("mul", (adjoint, local), {})
 
-    def add(old: int, new: int) -> int:
+    def add(old: GraphRow, new: GraphRow) -> GraphRow:
         return rows.apply("add", (old, new), {})
 
     order = reversed(ancestors(scratch, [root]))
     adjoints = sweep(order, hops, {root: rows.constant(1)}, carry, add)
-    partials = [Value(scratch, adjoints[i]) if i in adjoints else 0 for i in range(count)]
+    arguments = scratch.in_order()[:count]
+    partials = [Value(scratch, adjoints[row]) if row in adjoints else 0 for row in arguments]
     return Rule(
         tuple(_template(scratch, count + 1, partial, gates=True) for partial in partials),
         _distinct(_template(scratch, count + 1, switch) for switch in switches),

@@ -215,7 +215,21 @@ def _where(condition: Any, taken: Any, other: Any) -> Any:
         return Bracket(condition)
     if (taken, other) == (0, 1):
         return Bracket(sympy.Not(condition))
-    return sympy.Piecewise((taken, condition), (other, True))
+    return sympy.Piecewise((taken, _without_cases(condition)), (other, True))
+
+
+def _without_cases(condition: Any) -> Any:
+    """A condition on cases as one of logic; SymPy would solve it over sets, and cannot always."""
+    if not condition.has(sympy.Piecewise):
+        return condition
+    folded = sympy.piecewise_fold(condition, evaluate=False)
+    if not isinstance(folded, sympy.Piecewise):
+        return condition
+    found, rest = sympy.false, sympy.true
+    for holds, case in folded.args:
+        found = sympy.Or(found, sympy.And(rest, case, holds))
+        rest = sympy.And(rest, sympy.Not(case))
+    return found
 
 
 def is_relation(expression: Any) -> bool:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..shapes import LETTERS, Shape
+from ..structure.rows import GraphRow
 from ..table.arrays import split_spec
-from ..table.matrix_form import canonical
+from ..table.tensors import OPERATIONS
 
 if TYPE_CHECKING:
     from .formulas import Formulas
 
 MOST_COMPARED = 60  # rows that are compared before two formulas count as different
-Term = tuple[Any, int | None]  # an exact factor and the row it multiplies, None for 1
+Term = tuple[Any, GraphRow | None]  # an exact factor and the row it multiplies, None for 1
 
 
-def term(rows: Formulas, row: int) -> Term:
+def term(rows: Formulas, row: GraphRow) -> Term:
     """A row as an exact factor times what is left."""
     number = exact_factor(rows, row)
     if number is not None:
@@ -40,13 +42,13 @@ def term(rows: Formulas, row: int) -> Term:
     return 1, row
 
 
-def exact_factor(rows: Formulas, row: int) -> Any:
+def exact_factor(rows: Formulas, row: GraphRow) -> Any:
     """The number that a row multiplies by; an adjoint's name is kept, but for 1."""
     number = rows.number(row)
     return number if row not in rows.graph.names or number in (-1, 0, 1) else None
 
 
-def scaled(rows: Formulas, factor: Any, row: int | None) -> int:
+def scaled(rows: Formulas, factor: Any, row: GraphRow | None) -> GraphRow:
     """An exact factor times a row."""
     if row is None:
         return rows.constant(factor)
@@ -67,12 +69,12 @@ def scaled(rows: Formulas, factor: Any, row: int | None) -> int:
     return rows.graph.operation("mul", (rows.constant(factor), row), {})
 
 
-def scaled_term(rows: Formulas, factor: Any, row: int) -> int:
+def scaled_term(rows: Formulas, factor: Any, row: GraphRow) -> GraphRow:
     inner, rest = term(rows, row)
     return scaled(rows, factor * inner, rest)
 
 
-def scalar_factor(rows: Formulas, row: int) -> tuple[int | None, int]:
+def scalar_factor(rows: Formulas, row: GraphRow) -> tuple[GraphRow | None, GraphRow]:
     """The scalar that an unnamed product of a tensor starts with, and the rest."""
     inner = rows.inside(row, "mul")
     if inner and rows.graph.shape(inner[1]) and not rows.graph.shape(inner[0]):
@@ -80,7 +82,7 @@ def scalar_factor(rows: Formulas, row: int) -> tuple[int | None, int]:
     return None, row
 
 
-def scalar_divisor(rows: Formulas, row: int) -> tuple[int, ...]:
+def scalar_divisor(rows: Formulas, row: GraphRow) -> tuple[GraphRow, ...]:
     """The tensor and the scalar of an unnamed quotient."""
     inner = rows.inside(row, "div")
     return inner if inner and rows.graph.shape(inner[0]) and not rows.graph.shape(inner[1]) else ()
@@ -89,7 +91,7 @@ def scalar_divisor(rows: Formulas, row: int) -> tuple[int, ...]:
 # Rows that only repeat, move or spread what they are of.
 
 
-def spread(rows: Formulas, row: int) -> tuple[int, str, str] | None:
+def spread(rows: Formulas, row: GraphRow) -> tuple[GraphRow, str, str] | None:
     """(operand, its letters, letters) of an unnamed row that only repeats, moves or spreads."""
     inner = rows.inside(row, "contract")
     if len(inner) != 1:
@@ -103,12 +105,12 @@ def is_diagonal(letters: str) -> bool:
     return len(set(letters)) < len(letters)
 
 
-def is_spread_diagonal(rows: Formulas, row: int) -> bool:
+def is_spread_diagonal(rows: Formulas, row: GraphRow) -> bool:
     found = spread(rows, row)
     return found is not None and is_diagonal(found[2])
 
 
-def repeated(rows: Formulas, scalar: int, shape: Shape, out: str = "") -> int:
+def repeated(rows: Formulas, scalar: GraphRow, shape: Shape, out: str = "") -> GraphRow:
     """A scalar repeated over a shape."""
     if not shape:
         return scalar
@@ -120,7 +122,7 @@ def repeated(rows: Formulas, scalar: int, shape: Shape, out: str = "") -> int:
 # Equal formulas.
 
 
-def same(rows: Formulas, one: int, other: int) -> bool:
+def same(rows: Formulas, one: GraphRow, other: GraphRow) -> bool:
     """Whether two rows are the same formula, as far as a short look can tell."""
     graph, stack = rows.graph, [(one, other)]
     for _ in range(MOST_COMPARED):
@@ -141,9 +143,7 @@ def same(rows: Formulas, one: int, other: int) -> bool:
     return False
 
 
-def compared(rows: Formulas, row: int) -> dict[str, Any]:
-    """The settings of a row, whatever letters a contraction was written with."""
-    settings = rows.graph.settings(row)
-    if rows.graph.ops[row] == "contract":
-        return {"spec": canonical(settings["spec"]), "shape": rows.graph.shapes.get(row) or 0}
-    return settings
+def compared(rows: Formulas, row: GraphRow) -> Mapping[str, Any]:
+    """What makes equal operations on equal operands differ, however they were written."""
+    op, settings, shape = rows.graph.ops[row], rows.graph.settings(row), rows.graph.shape(row)
+    return OPERATIONS[op].compared(settings, shape) if op in OPERATIONS else settings

@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..shapes import LETTERS, Shape
+from ..structure.rows import GraphRow
 from ..table.matrix_form import canonical
-from .contracting import contraction
+from .contracting import contract, contraction
 from .rewrites import folded
 from .terms import (
     is_diagonal,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 # Sums.
 
 
-def added(rows: Formulas, old: int, new: int) -> int:
+def added(rows: Formulas, old: GraphRow, new: GraphRow) -> GraphRow:
     (a, left), (b, right) = term(rows, old), term(rows, new)
     if left is None and right is None:
         return folded(rows, a + b, (a, b))
@@ -49,7 +50,7 @@ def added(rows: Formulas, old: int, new: int) -> int:
     return plain(rows, "add", old, new)
 
 
-def subtracted(rows: Formulas, left: int, right: int) -> int:
+def subtracted(rows: Formulas, left: GraphRow, right: GraphRow) -> GraphRow:
     factor, rest = term(rows, right)
     if factor < 0 or (rest is None and factor == 0):
         return added(rows, left, scaled(rows, -factor, rest))
@@ -58,11 +59,11 @@ def subtracted(rows: Formulas, left: int, right: int) -> int:
     return difference(rows, left, right)
 
 
-def difference(rows: Formulas, left: int, right: int) -> int:
+def difference(rows: Formulas, left: GraphRow, right: GraphRow) -> GraphRow:
     return plain(rows, "sub", left, right)
 
 
-def plain(rows: Formulas, op: str, left: int, right: int) -> int:
+def plain(rows: Formulas, op: str, left: GraphRow, right: GraphRow) -> GraphRow:
     """The operation on operands that NumPy would broadcast itself."""
     zero = spread(rows, left)
     left = unrepeated(rows, left, right)
@@ -74,7 +75,7 @@ def plain(rows: Formulas, op: str, left: int, right: int) -> int:
     return rows.graph.operation(op, (left, right), {})
 
 
-def negated(rows: Formulas, row: int) -> int:
+def negated(rows: Formulas, row: GraphRow) -> GraphRow:
     factor, rest = term(rows, row)
     return scaled(rows, -factor, rest)
 
@@ -82,7 +83,7 @@ def negated(rows: Formulas, row: int) -> int:
 # Products and quotients.
 
 
-def multiplied(rows: Formulas, carried: int, local: int) -> int:
+def multiplied(rows: Formulas, carried: GraphRow, local: GraphRow) -> GraphRow:
     """A product: numbers first, then scalars, then tensors."""
     (a, left), (b, right) = term(rows, carried), term(rows, local)
     shape = rows.graph.shape(carried) or rows.graph.shape(local)
@@ -93,7 +94,7 @@ def multiplied(rows: Formulas, carried: int, local: int) -> int:
     return scaled_term(rows, a * b, product(rows, left, right))
 
 
-def product(rows: Formulas, left: int, right: int) -> int:
+def product(rows: Formulas, left: GraphRow, right: GraphRow) -> GraphRow:
     graph = rows.graph
     if graph.shape(left) and not graph.shape(right):
         left, right = right, left
@@ -125,7 +126,7 @@ def product(rows: Formulas, left: int, right: int) -> int:
     return graph.operation("mul", (left, right), {})
 
 
-def scalar_times(rows: Formulas, scalar: int, row: int) -> int:
+def scalar_times(rows: Formulas, scalar: GraphRow, row: GraphRow) -> GraphRow:
     """A scalar times a scalar or a tensor."""
     graph = rows.graph
     below = rows.inside(scalar, "div")
@@ -153,7 +154,7 @@ def scalar_times(rows: Formulas, scalar: int, row: int) -> int:
     return on_diagonal(rows, "mul", row, scalar) or graph.operation("mul", (scalar, row), {})
 
 
-def without(rows: Formulas, scalars: int, factor: int) -> int | None:
+def without(rows: Formulas, scalars: GraphRow, factor: GraphRow) -> GraphRow | None:
     """A product of scalars without one of its factors; None if it has it not."""
     if scalars == factor:
         return rows.constant(1)
@@ -165,7 +166,7 @@ def without(rows: Formulas, scalars: int, factor: int) -> int | None:
     return None
 
 
-def divided(rows: Formulas, above: int, below: int) -> int:
+def divided(rows: Formulas, above: GraphRow, below: GraphRow) -> GraphRow:
     graph = rows.graph
     below = unrepeated(rows, below, above)
     scalar, rest = scalar_factor(rows, above)
@@ -185,7 +186,7 @@ def divided(rows: Formulas, above: int, below: int) -> int:
     return whole if factor == 1 else scaled(rows, factor, whole)
 
 
-def on_diagonal(rows: Formulas, op: str, row: int, scalar: int) -> int | None:
+def on_diagonal(rows: Formulas, op: str, row: GraphRow, scalar: GraphRow) -> GraphRow | None:
     """A diagonal times or by a scalar, which may be infinite: beside the diagonal it is 0."""
     graph = rows.graph
     if rows.shown or graph.shape(scalar) or not is_spread_diagonal(rows, row):
@@ -203,11 +204,11 @@ def on_diagonal(rows: Formulas, op: str, row: int, scalar: int) -> int | None:
     return graph.operation("contract", (changed,), {"spec": f"{letters}->{out}", "sizes": widened})
 
 
-def divided_or_0(rows: Formulas, above: int, below: int) -> int:
+def divided_or_0(rows: Formulas, above: GraphRow, below: GraphRow) -> GraphRow:
     return rows.graph.operation("ratio_or_0", (above, unrepeated(rows, below, above)), {})
 
 
-def fits(rows: Formulas, one: int, other: int) -> bool:
+def fits(rows: Formulas, one: GraphRow, other: GraphRow) -> bool:
     """Whether a row is spread, and no axis of size 1 is widened but those it only adds."""
     found = spread(rows, one)
     if found is None:
@@ -221,7 +222,7 @@ def fits(rows: Formulas, one: int, other: int) -> bool:
     return all(a == b or (a == 1 and letter not in found[1]) for letter, a, b in pairs)
 
 
-def as_contraction(rows: Formulas, left: int, right: int) -> int:
+def as_contraction(rows: Formulas, left: GraphRow, right: GraphRow) -> GraphRow:
     """An element-wise product as a contraction, in which spread operands dissolve."""
     shapes = rows.graph.shape(left), rows.graph.shape(right)
     longer = max(shapes, key=len)
@@ -230,7 +231,7 @@ def as_contraction(rows: Formulas, left: int, right: int) -> int:
     return contraction(rows, [left, right], operands, letters, {})
 
 
-def unrepeated(rows: Formulas, row: int, other: int, thin: bool = True) -> int:
+def unrepeated(rows: Formulas, row: GraphRow, other: GraphRow, thin: bool = True) -> GraphRow:
     """A row without repetition along axes that the other operand has anyway."""
     found, shape = spread(rows, row), rows.graph.shape(row)
     if rows.graph.shape(other) != shape:
@@ -256,7 +257,7 @@ def unrepeated(rows: Formulas, row: int, other: int, thin: bool = True) -> int:
 # Functions, matrices and selections.
 
 
-def power(rows: Formulas, base: int, exponent: Any) -> int:
+def power(rows: Formulas, base: GraphRow, exponent: Any) -> GraphRow:
     if exponent == 1:
         return base
     if exponent == 0:
@@ -264,7 +265,7 @@ def power(rows: Formulas, base: int, exponent: Any) -> int:
     return rows.graph.operation("power", (base,), {"exponent": exponent})
 
 
-def exponential(rows: Formulas, row: int) -> int:
+def exponential(rows: Formulas, row: GraphRow) -> GraphRow:
     """exp(x - logsumexp(x)) is softmax(x)."""
     graph = rows.graph
     inner = rows.inside(row, "sub")
@@ -282,7 +283,7 @@ def exponential(rows: Formulas, row: int) -> int:
     return graph.operation("exp", (row,), {})
 
 
-def inverse(rows: Formulas, row: int) -> int:
+def inverse(rows: Formulas, row: GraphRow) -> GraphRow:
     """inv(A.T) is inv(A).T, whose transpose is inv(A)."""
     found = spread(rows, row)
     if found is None or set(found[1]) != set(found[2]) or is_diagonal(found[2]):
@@ -291,21 +292,22 @@ def inverse(rows: Formulas, row: int) -> int:
     return contraction(rows, [inner], [found[1]], found[2], {})
 
 
-def adjugate(rows: Formulas, row: int) -> int:
+def adjugate(rows: Formulas, row: GraphRow) -> GraphRow:
     graph = rows.graph
-    known = (r for r, op in enumerate(graph.ops) if op == "det" and graph.operands[r] == (row,))
+    rows_in_order = zip(graph.in_order(), graph.ops, graph.operands, strict=True)
+    known = (r for r, op, operands in rows_in_order if op == "det" and operands == (row,))
     if not rows.shown or (determinant := next(known, None)) is None:
         return graph.operation("adjugate", (row,), {})
     return rows.apply("mul", (determinant, inverse(rows, row)), {})
 
 
-def reshaped(rows: Formulas, row: int, shape: Shape) -> int:
+def reshaped(rows: Formulas, row: GraphRow, shape: Shape) -> GraphRow:
     if rows.graph.shape(row) == shape:
         return row
     return selected(rows, "reshape", row, shape=shape)
 
 
-def selected(rows: Formulas, op: str, row: int, **settings: Any) -> int:
+def selected(rows: Formulas, op: str, row: GraphRow, **settings: Any) -> GraphRow:
     """A selection of a multiple is the multiple of the selection."""
     factor, rest = term(rows, row)
     if factor == 1 or rest is None:
@@ -316,7 +318,7 @@ def selected(rows: Formulas, op: str, row: int, **settings: Any) -> int:
 # Gates.
 
 
-def gate(rows: Formulas, op: str, condition: int, carried: int) -> int:
+def gate(rows: Formulas, op: str, condition: GraphRow, carried: GraphRow) -> GraphRow:
     """where(c, g, 0), or where(c, 0, g)."""
     if rows.number(carried) == 0:
         return carried
@@ -338,7 +340,7 @@ def gate(rows: Formulas, op: str, condition: int, carried: int) -> int:
     return rows.graph.fresh("where", (condition, *chosen), {})  # its mask is its own
 
 
-TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
+TIDY: dict[str, Callable[..., GraphRow]] = {  # in graphs with tensors, and for their operations
     "add": added,
     "sub": subtracted,
     "mul": multiplied,
@@ -347,6 +349,7 @@ TIDY: dict[str, Callable[..., int]] = {  # in graphs with tensors
     "power": power,
     "exp": exponential,
     "ratio_or_0": divided_or_0,
+    "contract": lambda rows, *args, **settings: contract(rows, list(args), settings),
     "inv": inverse,
     "adjugate": adjugate,
     "reshape": reshaped,

@@ -16,6 +16,7 @@ from ..algebra.rules import rule
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
 from ..structure.reach import ancestors
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
@@ -27,10 +28,10 @@ COUNT = "neighbours_"  # the name of the leading axis
 class Switch:
     """An operation with a kink: where it stands, and the rows that tell its branch."""
 
-    declared: int  # the row in the declared graph
-    node: int  # the node whose formula holds it
+    declared: GraphRow  # the row in the declared graph
+    node: GraphRow  # the node whose formula holds it
     op: str
-    told: tuple[int, ...]  # rows of the copy: each is 0 on a kink, or they compete
+    told: tuple[GraphRow, ...]  # rows of the copy: each is 0 on a kink, or they compete
     competing: bool = False  # the largest (or smallest) element or operand wins
     axes: tuple[int, ...] = ()  # of the competition, if it is within one array
 
@@ -40,22 +41,22 @@ class Batch:
     """The copy, the rows of its leaf and outputs, and its switches."""
 
     graph: Structure
-    leaf: int
-    leaves: dict[int, int]  # declared row -> row in the copy
-    outputs: tuple[int, ...]
+    leaf: GraphRow | None  # None where no output needs it
+    leaves: dict[GraphRow, GraphRow]  # declared row -> row in the copy
+    outputs: tuple[GraphRow, ...]
     wide: tuple[bool, ...]  # whether each output has an axis of neighbours
     switches: tuple[Switch, ...]
     analytic: bool
     together: bool  # whether there is a leading axis; else neighbours are taken one by one
 
     @cached_property
-    def rows(self) -> tuple[int, ...]:
+    def rows(self) -> tuple[GraphRow, ...]:
         """The rows whose values are asked for."""
         told = (row for switch in self.switches for row in switch.told)
         return tuple(dict.fromkeys([*self.outputs, *told]))
 
     @cached_property
-    def function(self) -> Callable[[dict[int, Any]], dict[int, Any]] | None:
+    def function(self) -> Callable[[dict[GraphRow, Any]], dict[GraphRow, Any]] | None:
         """Emitted code for these rows: {row of a leaf: value} -> {row: value}; None: interpret."""
         graph, names = self.graph, {row: f"leaf{row}" for row in self.leaves.values()}
         try:
@@ -70,7 +71,7 @@ class Batch:
         except GraphcError:
             return None
 
-        def run(known: dict[int, Any]) -> dict[int, Any]:
+        def run(known: dict[GraphRow, Any]) -> dict[GraphRow, Any]:
             at = {names[row]: value for row, value in known.items()}
             found = compiled(**{name: at[name] for name in compiled.needed})
             return {row: found[name] for row, name in asked.items()}
@@ -78,15 +79,15 @@ class Batch:
         return run
 
 
-def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
+def batched(graph: Structure, leaf: GraphRow, outputs: Sequence[GraphRow]) -> Batch:
     """The copy of what the outputs need, with a leading axis on the leaf where all can take it."""
     needed = ancestors(graph, outputs)
     reached = _reached(graph, leaf, needed)
     together = all(_takes_axis(graph.ops[row]) for row in reached if row != leaf)
     copy = Structure(graph.name)
-    moved: dict[int, int] = {}
-    wide: set[int] = set()  # rows of the copy that have the leading axis
-    owner: dict[int, int] = {}
+    moved: dict[GraphRow, GraphRow] = {}
+    wide: set[GraphRow] = set()  # rows of the copy that have the leading axis
+    owner: dict[GraphRow, GraphRow] = {}
     analytic = together
     switches: list[Switch] = []
     for node in graph.nodes():
@@ -111,7 +112,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
             switches.extend(_switches(copy, new, row, owner.get(row, row)))
     return Batch(
         copy,
-        moved.get(leaf, -1),
+        moved.get(leaf),
         {row: moved[row] for row in needed if graph.ops[row] in ("input", "param", "stop")},
         tuple(moved[row] for row in outputs),
         tuple(row in reached or not together for row in outputs),
@@ -121,7 +122,7 @@ def batched(graph: Structure, leaf: int, outputs: Sequence[int]) -> Batch:
     )
 
 
-def _reached(graph: Structure, leaf: int, needed: Sequence[int]) -> set[int]:
+def _reached(graph: Structure, leaf: GraphRow, needed: Sequence[GraphRow]) -> set[GraphRow]:
     """The rows among those needed that move with a leaf, itself included."""
     found = {leaf}
     for row in needed:
@@ -137,11 +138,11 @@ def _takes_axis(op: str) -> bool:
 def _widened(
     copy: Structure,
     op: str,
-    operands: list[int],
+    operands: list[GraphRow],
     settings: dict[str, Any],
-    wide: set[int],
+    wide: set[GraphRow],
     rank: int,
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[GraphRow], dict[str, Any]]:
     """Operands and settings of an operation that gets a leading axis."""
     if op in OPERATIONS:
         batch = OPERATIONS[op].batch
@@ -154,7 +155,7 @@ def _record(op: str) -> Function | Operation:
     return OPERATIONS[op] if op in OPERATIONS else FUNCTIONS[op]
 
 
-def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
+def _raised(copy: Structure, operand: GraphRow, wide: set[GraphRow], rank: int) -> GraphRow:
     """An operand with axes of size 1 behind its leading axis, so that it broadcasts."""
     own = copy.shape(operand)[1:] if operand in wide else ()
     if operand not in wide or len(own) == rank:
@@ -166,7 +167,7 @@ def _raised(copy: Structure, operand: int, wide: set[int], rank: int) -> int:
     return row
 
 
-def _switches(copy: Structure, new: int, row: int, node: int) -> list[Switch]:
+def _switches(copy: Structure, new: GraphRow, row: GraphRow, node: GraphRow) -> list[Switch]:
     """The switches of one operation of the copy."""
     op, operands, settings = copy.ops[new], copy.operands[new], copy.settings(new)
     if op in OPERATIONS:

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..algebra.given import generator_from_user
-from ..derive.modes import the_output
+from ..derive.differentiate import as_names
+from ..derive.hops import the_output
 from ..errors import GraphcError, listing
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .groups import Budget
 from .judging import METHODS
 from .points import Point, drawn, given, is_complete
 from .report import Report, merged
 from .shrink import shrunk_graph
+from .spread import spread
 from .trial import Asked, tried
 from .verdicts import WRONG
 
@@ -41,6 +44,7 @@ def check(
     max_evals: int | None = None,
     seconds: float | None = None,
     progress: bool = False,
+    client: Any = None,
 ) -> Report:
     """A report on the derivatives of `of` by `wrt` (all inputs and params) at a point or points.
 
@@ -49,7 +53,7 @@ def check(
     second derivatives, `want="jvp"` holds tangents and adjoints to each other. With `claimed`,
     somebody's adjoints {node: array} are judged instead of graphc's own. Above 5 000 elements,
     random directions are measured and the wrong elements searched for, within `max_evals`
-    evaluations and `seconds`.
+    evaluations and `seconds`. With a `client` of Dask many points are tried on its workers.
     """
     start = time.perf_counter()
     _checked_options(graph, want, method, str(dtype))
@@ -63,11 +67,15 @@ def check(
     chosen, notes = chosen_points(graph, outputs, at, points, rng, str(dtype))
     budget = Budget(max_evals, seconds, progress)
     asked = Asked(graph, tuple(outputs), wrt, claimed, want, method, str(dtype), budget)
-    found = [tried(asked, point, number) for number, point in enumerate(chosen)]
-    report = merged([part for part, _ in found], strict)
+    if client is None or claimed is not None or len(chosen) == 1:
+        found = [tried(asked, point, number)[0] for number, point in enumerate(chosen)]
+    else:
+        found = spread(client, asked, chosen)
+    report = merged(found, strict)
     report.notes = [*notes, *report.notes]
     if shrink and claimed is None and report.verdict == WRONG:
-        hood = next(hood for part, hood in found if part.verdict == WRONG)
+        number = next(number for number, part in enumerate(found) if part.verdict == WRONG)
+        _, hood = tried(asked, chosen[number], number)
         report.shrunk = shrunk_graph(graph, hood, report, check)
     report.seconds = time.perf_counter() - start
     return report
@@ -88,18 +96,16 @@ def _checked_options(graph: Any, want: str, method: str, dtype: str) -> None:
             raise GraphcError(f"{what}={word!r} is not known; use one of {listing(allowed)}")
 
 
-def _outputs(graph: Structure, of: Any) -> list[int]:
+def _outputs(graph: Structure, of: Any) -> list[GraphRow]:
     """The rows of `of`: one name, several, or all outputs."""
     if of is None:
         return graph.outputs() or [the_output(graph, None)]
-    if isinstance(of, (list, tuple)):
-        return [graph.row(name) for name in of]
-    return [graph.row(of)]
+    return [graph.row(name) for name in as_names(graph, of)]
 
 
 def chosen_points(
     graph: Structure,
-    outputs: Sequence[int] | None,
+    outputs: Sequence[GraphRow] | None,
     at: Mapping[str, Any] | None,
     points: int | None,
     rng: Any,

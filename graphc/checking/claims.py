@@ -14,10 +14,11 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import out_of
+from ..derive.hops import out_of
 from ..errors import GraphcError
 from ..structure.paths import reached
 from ..structure.reach import origins
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .neighbourhood import Neighbourhood
 from .report import Edge
@@ -28,9 +29,9 @@ SAME = 1e-6  # relative: two claims that imply the same adjoint
 
 def as_arrays(
     graph: Structure, claimed: Mapping[str, Any], sizes: Mapping[str, int]
-) -> dict[int, Any]:
+) -> dict[GraphRow, Any]:
     """{row: flat claim}, checked against the shapes of the nodes."""
-    found: dict[int, Any] = {}
+    found: dict[GraphRow, Any] = {}
     for name, claim in claimed.items():
         row = graph.row(name)
         values = to_array(claim, f"the claim for {name!r}")
@@ -64,9 +65,9 @@ def to_array(value: Any, what: str) -> Any:
 def blamed(
     graph: Structure,
     hood: Neighbourhood,
-    output: int,
+    output: GraphRow,
     rows: Sequence[Row],
-    claims: Mapping[int, Any],
+    claims: Mapping[GraphRow, Any],
 ) -> list[Edge]:
     """The edges over which a wrong claim came from right ones, nearest to the output first."""
     reaching = origins(graph, output)
@@ -77,7 +78,7 @@ def blamed(
     wrong = {
         graph.row(row.name) for row in rows if row.verdict in FAILING and row.index is not None
     }
-    state: dict[int, bool] = {row: row in wrong for row in claims}
+    state: dict[GraphRow, bool] = {row: row in wrong for row in claims}
     implied = _implied(graph, hood, claims, state, onward, output)
     state = {**implied, **state, output: output in wrong}
     found = []
@@ -104,7 +105,9 @@ def blamed(
     return found
 
 
-def _inherits(node: int, state: Mapping[int, bool], onward: Mapping[int, list[int]]) -> bool:
+def _inherits(
+    node: GraphRow, state: Mapping[GraphRow, bool], onward: Mapping[GraphRow, list[GraphRow]]
+) -> bool:
     """Whether a wrong claim lies above a node, with nothing but unclaimed nodes between."""
     above = reached(
         onward.get(node, []), lambda here: () if here in state else onward.get(here, [])
@@ -115,22 +118,22 @@ def _inherits(node: int, state: Mapping[int, bool], onward: Mapping[int, list[in
 def _implied(
     graph: Structure,
     hood: Neighbourhood,
-    claims: Mapping[int, Any],
-    state: Mapping[int, bool],
-    onward: Mapping[int, list[int]],
-    output: int,
-) -> dict[int, bool]:
+    claims: Mapping[GraphRow, Any],
+    state: Mapping[GraphRow, bool],
+    onward: Mapping[GraphRow, list[GraphRow]],
+    output: GraphRow,
+) -> dict[GraphRow, bool]:
     """{unclaimed node: whether the claims of its sources say that its adjoint is wrong}.
 
     A source whose only way on is this node and whose claim is right vouches for it; sources that
     are all wrong by the same factor accuse it.
     """
     evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
-    users: dict[int, list[int]] = {}
+    users: dict[GraphRow, list[GraphRow]] = {}
     for source, targets in onward.items():
         if source in claims and len(targets) == 1:
             users.setdefault(targets[0], []).append(source)
-    found: dict[int, bool] = {}
+    found: dict[GraphRow, bool] = {}
     for node, sources in users.items():
         if node in claims or node == output or graph.shape(node):
             continue
@@ -149,7 +152,9 @@ def _implied(
     return found
 
 
-def _local(graph: Structure, evaluation: Evaluation, source: int, node: int) -> float | None:
+def _local(
+    graph: Structure, evaluation: Evaluation, source: GraphRow, node: GraphRow
+) -> float | None:
     """The local derivative of a scalar edge, if it is a number other than 0."""
     total = 0.0
     for edge, row in graph.edges_of(node):

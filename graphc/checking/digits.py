@@ -10,10 +10,11 @@ import numpy as np
 
 from ..algebra.exact import Masked, Undefined
 from ..derive.evaluation import Evaluation
-from ..derive.modes import into
+from ..derive.hops import into
 from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
@@ -29,7 +30,7 @@ def step_of(digits: int) -> Any:
 
 def slope(
     hood: Neighbourhood,
-    leaf: int,
+    leaf: GraphRow,
     place: tuple[int, ...],
     output: int,
     scale: float,
@@ -61,7 +62,7 @@ def slope(
 
 def differences(
     hood: Neighbourhood,
-    leaf: int,
+    leaf: GraphRow,
     place: tuple[int, ...],
     step: Any,
     digits: int,
@@ -91,7 +92,7 @@ def differences(
     return None
 
 
-def _single(hood: Neighbourhood, leaf: int, place: tuple[int, ...], offset: Any) -> Any:
+def _single(hood: Neighbourhood, leaf: GraphRow, place: tuple[int, ...], offset: Any) -> Any:
     """An offset of one element of a leaf."""
     shape = hood.point[leaf].shape
     if not shape:
@@ -107,7 +108,9 @@ def value(hood: Neighbourhood, output: int) -> float | None:
     return None if found is None else float(found[output])
 
 
-def adjoints(graph: Structure, evaluation: Evaluation, seeds: Mapping[int, Any]) -> dict[int, Any]:
+def adjoints(
+    graph: Structure, evaluation: Evaluation, seeds: Mapping[GraphRow, Any]
+) -> dict[GraphRow, Any]:
     """{row: adjoint} of every node with a path to a seed, in the evaluation's algebra."""
     order = sorted(upstream(graph, seeds), reverse=True)
     return sweep(
@@ -115,7 +118,7 @@ def adjoints(graph: Structure, evaluation: Evaluation, seeds: Mapping[int, Any])
     )
 
 
-def seed_of(hood: Neighbourhood, output: int) -> dict[int, Any]:
+def seed_of(hood: Neighbourhood, output: int) -> dict[GraphRow, Any]:
     """The seed that picks one element of the outputs."""
     for row in hood.outputs:
         shape = hood.shape(row)
@@ -130,7 +133,7 @@ def seed_of(hood: Neighbourhood, output: int) -> dict[int, Any]:
     raise IndexError(output)
 
 
-def derived(graph: Structure, hood: Neighbourhood, output: int) -> dict[int, Any]:
+def derived(graph: Structure, hood: Neighbourhood, output: int) -> dict[GraphRow, Any]:
     """{leaf: adjoint} of one output element by the graph's own rules, in floats."""
     from ..algebra.arithmetic import Numbers
 
@@ -150,7 +153,7 @@ def _plain(value: Any) -> Any:
 class Formulas(Evaluation):
     """Local derivatives of the formulas: a user's own function is measured, not believed."""
 
-    def partials(self, row: int, node: int) -> list[Any]:
+    def partials(self, row: GraphRow, node: GraphRow) -> list[Any]:
         """The partial of one operation by each operand."""
         graph, algebra = self.graph, self.algebra
         op, settings = graph.ops[row], graph.settings(row)
@@ -185,7 +188,7 @@ class Gradients:
     direction of random elements is right for all of them only if each of them is.
     """
 
-    def __init__(self, hood: Neighbourhood, rounding: Mapping[int, Any]) -> None:
+    def __init__(self, hood: Neighbourhood, rounding: Mapping[GraphRow, Any]) -> None:
         self.hood = hood
         self.rounding = rounding  # {row: (outputs, elements)}: what it may do to each in floats
         self.scales = {
@@ -193,9 +196,9 @@ class Gradients:
             for row, point in hood.point.items()
         }
         self.digits = PRECISIONS[0] + hood.further(min(self.scales.values()))
-        self.swept: dict[int, dict[int, Any]] = {}
-        self.confirmed: dict[tuple[int, tuple[int, ...]], bool] = {}
-        self._differences: dict[tuple[int, ...], tuple[dict[int, Any], Any]] = {}
+        self.swept: dict[int, dict[GraphRow, Any]] = {}
+        self.confirmed: dict[tuple[int, tuple[GraphRow, ...]], bool] = {}
+        self._differences: dict[tuple[GraphRow, ...], tuple[dict[GraphRow, Any], Any]] = {}
         plain = hood.graph
         if plain.partials:
             plain = plain.duplicate()
@@ -203,7 +206,7 @@ class Gradients:
         known = dict(hood.exact(self.digits))
         self._evaluation = Formulas(plain, hood.algebra(self.digits), known, {})
 
-    def at(self, output: int, leaf: int, place: tuple[int, ...]) -> tuple[float, float] | None:
+    def at(self, output: int, leaf: GraphRow, place: tuple[int, ...]) -> tuple[float, float] | None:
         """(the derivative by one element, its error); None where it is not confirmed."""
         leaves = tuple(row for row in self.hood.point if row in self.hood.fixed)
         together = leaves if leaf in leaves else (leaf,)
@@ -215,7 +218,7 @@ class Gradients:
         rounding = float(self.rounding[leaf][output].reshape(shape)[place])
         return float(found), VERIFIED * (abs(float(found)) + 1e6 * rounding)
 
-    def sweep(self, output: int) -> dict[int, Any]:
+    def sweep(self, output: int) -> dict[GraphRow, Any]:
         """{row: derivatives} of one output element by everything that can be moved."""
         if output not in self.swept:
             evaluation = self._evaluation
@@ -228,12 +231,12 @@ class Gradients:
             self.swept[output] = {row: _plain(found.get(row, 0)) for row in self.hood.point}
         return self.swept[output]
 
-    def _is_confirmed(self, output: int, rows: tuple[int, ...]) -> bool:
+    def _is_confirmed(self, output: int, rows: tuple[GraphRow, ...]) -> bool:
         if (output, rows) not in self.confirmed:
             self.confirmed[output, rows] = self._confirm(output, rows)
         return self.confirmed[output, rows]
 
-    def _confirm(self, output: int, rows: tuple[int, ...]) -> bool:
+    def _confirm(self, output: int, rows: tuple[GraphRow, ...]) -> bool:
         """Whether a difference along a random direction of these rows is what the sweep says."""
         directions, measured = self._measured(rows)
         if measured is None:
@@ -252,7 +255,7 @@ class Gradients:
                     allowed += VERIFIED * (abs(slope) + 1e6 * float(error)) * abs(along)
         return bool(abs(measured[output] - expected) <= allowed)
 
-    def _measured(self, rows: tuple[int, ...]) -> tuple[dict[int, Any], Any]:
+    def _measured(self, rows: tuple[GraphRow, ...]) -> tuple[dict[GraphRow, Any], Any]:
         """A random direction of these rows, and the slope of every output along it; or None."""
         if rows not in self._differences:
             generator, step = np.random.default_rng(0), step_of(PRECISIONS[0])

@@ -10,9 +10,10 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Masked, Undefined, as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import local
+from ..derive.linear import local
 from ..errors import GraphcError
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
@@ -28,7 +29,7 @@ ROUNDED = 1e-60  # what is left of the digits of a difference
 MOST_DIGITAL = 4_000  # elements of a formula that is measured in many digits
 
 
-def suspects(graph: Structure, outputs: Iterable[int]) -> set[int]:
+def suspects(graph: Structure, outputs: Iterable[GraphRow]) -> set[GraphRow]:
     """The nodes that carry a derivative somebody wrote: own partials, own functions."""
     own = {
         node
@@ -43,7 +44,7 @@ def _is_own(op: str) -> bool:
     return record is not None and record.origin == "user"
 
 
-def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[int]) -> list[Edge]:
+def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[GraphRow]) -> list[Edge]:
     """The edges into these nodes whose local derivative is not that of the formula."""
     if not nodes:
         return []
@@ -79,7 +80,12 @@ class _Test:
     """One edge (all parallel ones together), in the algebra of an evaluation."""
 
     def __init__(
-        self, graph: Structure, evaluation: Evaluation, node: int, source: int, numbers: list[int]
+        self,
+        graph: Structure,
+        evaluation: Evaluation,
+        node: GraphRow,
+        source: GraphRow,
+        numbers: list[int],
     ) -> None:
         self.graph, self.evaluation = graph, evaluation
         self.node, self.source, self.numbers = node, source, numbers
@@ -206,7 +212,12 @@ def _is_bad(value: Any) -> bool:
 
 
 def _edge(
-    graph: Structure, node: int, source: int, numbers: list[int], derived: float, measured: float
+    graph: Structure,
+    node: GraphRow,
+    source: GraphRow,
+    numbers: list[int],
+    derived: float,
+    measured: float,
 ) -> Edge:
     """The wrong edge with both formulas, and the line of the text."""
     names = graph.names

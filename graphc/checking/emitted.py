@@ -11,17 +11,18 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
+from ..structure.kept import kept
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import digits
-from .kept import kept
 from .neighbourhood import Neighbourhood
 from .rounding import Errors
 from .verdicts import WRONG, Row
 
 
 def derivatives(
-    graph: Structure, hood: Neighbourhood, leaves: Sequence[int], dtype: str
-) -> tuple[dict[int, Any], list[Row], list[str]]:
+    graph: Structure, hood: Neighbourhood, leaves: Sequence[GraphRow], dtype: str
+) -> tuple[dict[GraphRow, Any], list[Row], list[str]]:
     """{leaf: (output elements, leaf elements)}, rows on values that differ, and notes."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -38,12 +39,12 @@ def derivatives(
 
 
 def _compiled(
-    graph: Structure, hood: Neighbourhood, leaves: Sequence[int], dtype: str
-) -> tuple[dict[int, Any], list[Any]]:
+    graph: Structure, hood: Neighbourhood, leaves: Sequence[GraphRow], dtype: str
+) -> tuple[dict[GraphRow, Any], list[Any]]:
     names = [graph.names[leaf] for leaf in leaves]
     at = {graph.names[row]: hood.fixed[row] for row in hood.fixed if row in graph.names}
     at = {name: value for name, value in at.items() if graph.ops[graph.rows[name]] != "stop"}
-    parts: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
+    parts: dict[GraphRow, list[Any]] = {leaf: [] for leaf in leaves}
     values: list[Any] = []
     sizes = [hood.point[leaf].size for leaf in leaves]
     for row in hood.outputs:
@@ -67,7 +68,9 @@ def _compiled(
     return {leaf: np.concatenate(blocks, axis=0) for leaf, blocks in parts.items()}, values
 
 
-def _function(graph: Structure, row: int, leaves: Sequence[int], want: str, dtype: str) -> Any:
+def _function(
+    graph: Structure, row: GraphRow, leaves: Sequence[GraphRow], want: str, dtype: str
+) -> Any:
     """The compiled function, made once per graph and question."""
     known, key = kept(graph), (row, tuple(leaves), want, dtype)
     if key not in known:
@@ -76,9 +79,11 @@ def _function(graph: Structure, row: int, leaves: Sequence[int], want: str, dtyp
     return known[key]
 
 
-def _interpreted(graph: Structure, hood: Neighbourhood, leaves: Sequence[int]) -> dict[int, Any]:
+def _interpreted(
+    graph: Structure, hood: Neighbourhood, leaves: Sequence[GraphRow]
+) -> dict[GraphRow, Any]:
     """The same by the interpreter, for what cannot be compiled."""
-    found: dict[int, list[Any]] = {leaf: [] for leaf in leaves}
+    found: dict[GraphRow, list[Any]] = {leaf: [] for leaf in leaves}
     for output in range(len(hood.base)):
         adjoints = digits.derived(graph, hood, output)
         for leaf in leaves:

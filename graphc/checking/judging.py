@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..structure.rows import GraphRow
 from . import digits, kinks
 from .neighbourhood import LARGEST_BATCH
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
@@ -27,7 +28,7 @@ AGREE = {
 class Part:
     """Some elements of a leaf, and the derivatives by them."""
 
-    leaf: int
+    leaf: GraphRow
     x: Any  # the whole leaf, flat
     places: Any
     scale: Any  # of each place
@@ -42,7 +43,7 @@ class Judge:
     court: Court
     names: dict[int, str] = field(default_factory=dict)  # of the output elements
 
-    def judge(self, leaf: int, derived: Any) -> list[Row]:
+    def judge(self, leaf: GraphRow, derived: Any) -> list[Row]:
         """A row for each output element and each element of the leaf; derived: (outputs, n)."""
         x = self.court.hood.point[leaf].ravel()
         if not x.size or not len(self.court.base):
@@ -59,7 +60,7 @@ class Judge:
             rows.extend(self._rows(part))
         return rows
 
-    def single(self, leaf: int, derived: Any, place: int) -> Row:
+    def single(self, leaf: GraphRow, derived: Any, place: int) -> Row:
         """The row of one element of a leaf."""
         x = self.court.hood.point[leaf].ravel()
         places = np.array([place])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..write.formula import formula_text
@@ -22,11 +23,12 @@ MOST_CONVENTIONS = 4  # kinks at once for which every combination of conventions
 class Crossing:
     """A kink on the way along a coordinate."""
 
-    node: int
-    declared: int
+    node: GraphRow
+    declared: GraphRow
     element: int
     distance: float  # along the coordinate, signed
     share: float  # what the switch is short of its kink, as a part of its largest elements
+    lone: bool  # whether neither side takes the branch that the point takes
 
     def told(self, graph: Structure) -> str:
         """The node and its formula, for a sentence."""
@@ -40,7 +42,7 @@ def crossings(branches: Sequence[Branch], rows: slice, steps: Any) -> list[Cross
 
     `rows` are the neighbours of the stencil; the last neighbour of all is the point itself.
     """
-    found: dict[tuple[int, int], Crossing] = {}
+    found: dict[tuple[GraphRow, int], Crossing] = {}
     order = np.argsort(np.abs(steps), kind="stable")
     for branch in branches:
         here, margin = branch.taken[-1], np.abs(branch.margin[-1])
@@ -53,7 +55,8 @@ def crossings(branches: Sequence[Branch], rows: slice, steps: Any) -> list[Cross
             node = branch.switch.node
             largest = margin.max() if margin.size > 1 else np.inf
             short = float(margin[element] / largest) if largest else 0.0
-            found[key] = Crossing(node, *key, float(steps[first] * share), short)
+            lone = bool(differs[:, element].all())
+            found[key] = Crossing(node, *key, float(steps[first] * share), short, lone)
     return sorted(found.values(), key=lambda crossing: abs(crossing.distance))
 
 
@@ -76,20 +79,22 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
 
 
 def conventions(
-    graph: Structure, hood: Neighbourhood, output: int, rows: Sequence[int]
-) -> list[dict[int, Any]]:
-    """The derivatives with the left or right slope at each of the kinks, by the formulas' rules."""
-    rows = list(dict.fromkeys(rows))
+    graph: Structure, hood: Neighbourhood, output: int, rows: Sequence[GraphRow]
+) -> list[dict[GraphRow, Any]]:
+    """The derivatives by the formulas' rules: with the slopes that the graph declares at its kinks,
+    and with the left or right slope at each of them.
+    """
+    rows = [row for row in dict.fromkeys(rows) if graph.ops[row] in FUNCTIONS]  # others have none
+    choices: list[tuple[str, ...]]
     if len(rows) <= MOST_CONVENTIONS:
         choices = list(itertools.product(("left", "right"), repeat=len(rows)))
     else:
         choices = [("left",) * len(rows), ("right",) * len(rows)]
     found = []
-    for choice in choices:
+    for choice in [(), *choices]:
         other = graph.duplicate()
         other.partials = {}
-        for row, side in zip(rows, choice, strict=True):
-            if graph.ops[row] in FUNCTIONS:  # the others have no slope of one side
-                other.attributes[row] = {**graph.settings(row), "kink": side}
+        for row, side in zip(rows, choice, strict=False):
+            other.attributes[row] = {**graph.settings(row), "kink": side}
         found.append(digits.derived(other, hood, output))
     return found

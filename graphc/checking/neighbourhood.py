@@ -17,12 +17,13 @@ import numpy as np
 from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
+from ..structure.kept import kept
 from ..structure.reach import ancestors
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.arrays import boxed, unboxed
 from ..table.tensors import OPERATIONS, Site
 from .batches import COUNT, Batch, Switch, batched
-from .kept import kept
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
@@ -136,21 +137,22 @@ class Neighbourhood:
     def __init__(
         self,
         graph: Structure,
-        outputs: Sequence[int],
-        point: Mapping[int, Any],
+        outputs: Sequence[GraphRow],
+        point: Mapping[GraphRow, Any],
         sizes: Mapping[str, int],
-        moving: Sequence[int] = (),
+        moving: Sequence[GraphRow] = (),
     ) -> None:
         self.graph = graph
         self.outputs = tuple(outputs)
         self.sizes = dict(sizes)
         self.evaluations = 0
-        self._exact: dict[int, dict[int, Any]] = {}
+        self._exact: dict[int, dict[GraphRow, Any]] = {}
         self.emitted = False  # whether neighbours are evaluated by emitted code
         floats = {row: as_float(value) for row, value in point.items()}
         here = Evaluation(graph, Numbers(self.sizes), dict(floats), {})
-        self.fixed: dict[int, Any] = {}  # leaves, and what stands behind a stop
-        self.point: dict[int, Any] = {}  # everything that can be moved: leaves and chosen nodes
+        self.fixed: dict[GraphRow, Any] = {}  # leaves, and what stands behind a stop
+        # everything that can be moved: leaves and chosen nodes
+        self.point: dict[GraphRow, Any] = {}
         with np.errstate(all="ignore"):
             for row in needed_rows(graph, self.outputs):
                 if graph.ops[row] == "stop" or row in point:
@@ -182,7 +184,7 @@ class Neighbourhood:
         """The algebra of numbers of many digits."""
         return Digits(self.sizes, digits)
 
-    def exact(self, digits: int) -> dict[int, Any]:
+    def exact(self, digits: int) -> dict[GraphRow, Any]:
         """The leaves, and what stands behind a stop, in many digits."""
         if digits not in self._exact:
             ops = self.graph.ops
@@ -191,7 +193,7 @@ class Neighbourhood:
             self._exact[digits] = {row: evaluation.value(row) for row in self.fixed}
         return self._exact[digits]
 
-    def batch(self, leaf: int) -> Batch:
+    def batch(self, leaf: GraphRow) -> Batch:
         """The batched copy for one leaf, made once per graph."""
         known, key = kept(self.graph), ("batch", leaf, self.outputs)
         if key not in known:
@@ -199,11 +201,11 @@ class Neighbourhood:
         found: Batch = known[key]
         return found
 
-    def is_analytic(self, leaf: int) -> bool:
+    def is_analytic(self, leaf: GraphRow) -> bool:
         """Whether every operation after a leaf can be taken in complex numbers."""
         return self.batch(leaf).analytic
 
-    def sample(self, leaf: int, neighbours: Any) -> Sample:
+    def sample(self, leaf: GraphRow, neighbours: Any) -> Sample:
         """Outputs and branches where the leaf takes each of the values (count, *shape)."""
         batch = self.batch(leaf)
         count = len(neighbours)
@@ -221,17 +223,18 @@ class Neighbourhood:
             branches = tuple(_branch(switch, found, count) for switch in batch.switches)
         return Sample(np.concatenate(values, axis=1), branches)
 
-    def _values(self, batch: Batch, leaf: int, moved: Any) -> dict[int, Any]:
+    def _values(self, batch: Batch, leaf: GraphRow, moved: Any) -> dict[GraphRow, Any]:
         """The values of the batch's rows: by emitted code where much is asked, or interpreted."""
         known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
-        known[batch.leaf] = moved
+        if batch.leaf is not None:
+            known[batch.leaf] = moved
         if self.emitted and moved.dtype == float and batch.function is not None:
             return batch.function(known)
         numbers = Numbers({**self.sizes, COUNT: len(moved) if batch.together else 1})
         evaluation = Evaluation(batch.graph, numbers, known, {})
         return {row: evaluation.value(row) for row in batch.rows}
 
-    def _outputs(self, moved: Mapping[int, Any]) -> Any:
+    def _outputs(self, moved: Mapping[GraphRow, Any]) -> Any:
         """The outputs where some rows have other values, flat."""
         known = {**self.fixed, **moved}
         with np.errstate(all="ignore"):
@@ -244,12 +247,12 @@ class Neighbourhood:
         """The outputs at the point itself, flat."""
         return self._outputs({})
 
-    def jointly(self, offsets: Mapping[int, Any]) -> Any:
+    def jointly(self, offsets: Mapping[GraphRow, Any]) -> Any:
         """The outputs where several leaves are moved at once, flat."""
         self.evaluations += 1
         return self._outputs({row: self.point[row] + offset for row, offset in offsets.items()})
 
-    def digital(self, offsets: Mapping[int, Any], digits: int) -> list[Any] | None:
+    def digital(self, offsets: Mapping[GraphRow, Any], digits: int) -> list[Any] | None:
         """The outputs in many digits where rows are moved; None: one of them has no value there."""
         self.evaluations += 1
         known, algebra = dict(self.exact(digits)), self.algebra(digits)
@@ -262,11 +265,11 @@ class Neighbourhood:
             return None
         return [to_digits(element, digits) for element in found]  # atan(sign(x)) is pi/4
 
-    def shape(self, row: int) -> tuple[int, ...]:
+    def shape(self, row: GraphRow) -> tuple[int, ...]:
         """The shape of a row at this point."""
         return tuple(int(self.sizes.get(str(size), size)) for size in self.graph.shape(row))
 
-    def work(self, row: int) -> int:
+    def work(self, row: GraphRow) -> int:
         """The scalar operations of one row, about."""
         graph, shape = self.graph, self.graph.shape(row)
         operation = OPERATIONS.get(graph.ops[row])
@@ -287,12 +290,12 @@ class Neighbourhood:
         return total
 
 
-def needed_rows(graph: Structure, outputs: tuple[int, ...]) -> list[int]:
+def needed_rows(graph: Structure, outputs: tuple[GraphRow, ...]) -> list[GraphRow]:
     """The rows that the outputs are computed from, found once per graph."""
     known, key = kept(graph), ("needed", outputs)
     if key not in known:
         known[key] = ancestors(graph, outputs)
-    found: list[int] = known[key]
+    found: list[GraphRow] = known[key]
     return found
 
 
@@ -309,7 +312,7 @@ def _columns(value: Any, count: int, wide: bool) -> Any:
     return np.broadcast_to(array.reshape(1, -1), (count, array.size))
 
 
-def _branch(switch: Switch, found: dict[int, Any], count: int) -> Branch:
+def _branch(switch: Switch, found: dict[GraphRow, Any], count: int) -> Branch:
     """What a switch did at each neighbour."""
     told = [np.asarray(as_float(found[row])) for row in switch.told]
     if not switch.competing:

@@ -15,6 +15,7 @@ from ..derive.evaluation import Evaluation
 from ..derive.request import Request
 from ..errors import GraphcError, listing
 from ..structure.reach import ancestors, upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, REAL
 from .rounding import Rounding
@@ -31,11 +32,11 @@ UNKNOWN_SIZE = 3  # of an axis that has only a name
 class Point:
     """Values of the leaves, and the sizes that have names."""
 
-    values: dict[int, Any]
+    values: dict[GraphRow, Any]
     sizes: dict[str, int]
 
 
-def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[int]) -> list[Point]:
+def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[GraphRow]) -> list[Point]:
     """The point that a user gave; one for each element if scalars were given as arrays."""
     request = Request(graph, at, needed=upstream(graph, outputs))
     known = {row: as_float(value) for row, value in request.evaluation.values.items()}
@@ -55,7 +56,7 @@ def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[int]) -> li
     return [Point({row: float(v[i]) for row, v in wide.items()}, {}) for i in range(count)]
 
 
-def is_complete(graph: Structure, outputs: Sequence[int]) -> bool:
+def is_complete(graph: Structure, outputs: Sequence[GraphRow]) -> bool:
     """Whether the declaration gave every value that the outputs need."""
     leaves = set(graph.leaves()) & upstream(graph, outputs)
     return leaves <= set(graph.given)
@@ -65,7 +66,7 @@ def drawn(
     graph: Structure,
     count: int,
     rng: Any,
-    outputs: Sequence[int],
+    outputs: Sequence[GraphRow],
     at: Mapping[str, Any] | None,
     epsilon: float = EPSILON,
 ) -> tuple[list[Point], int]:
@@ -135,7 +136,7 @@ def draw(generator: Any, shape: Sequence[Any], scale: float, interval: tuple[flo
     return values if size else float(values)
 
 
-def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[int, Any]:
+def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[GraphRow, Any]:
     if not at:
         return {}
     values = Request(graph, at, needed=()).evaluation.values
@@ -143,7 +144,7 @@ def _fixed(graph: Structure, at: Mapping[str, Any]) -> dict[int, Any]:
     return {row: as_float(value) for row, value in values.items() if row in named}
 
 
-def _ranges(graph: Structure, leaves: Sequence[int]) -> dict[int, tuple[float, float]]:
+def _ranges(graph: Structure, leaves: Sequence[GraphRow]) -> dict[GraphRow, tuple[float, float]]:
     """The domain of each leaf, as far as the functions applied to it directly say."""
     found = dict.fromkeys(leaves, REAL)
     for operand, _, (low, high) in _domains(graph):
@@ -153,9 +154,9 @@ def _ranges(graph: Structure, leaves: Sequence[int]) -> dict[int, tuple[float, f
     return {row: pair if pair[0] < pair[1] else REAL for row, pair in found.items()}
 
 
-def _domains(graph: Structure) -> Iterator[tuple[int, int, tuple[float, float]]]:
+def _domains(graph: Structure) -> Iterator[tuple[GraphRow, GraphRow, tuple[float, float]]]:
     """(operand, row, interval) of each operand of a function that does not take every number."""
-    for row, op in enumerate(graph.ops):
+    for row, op in zip(graph.in_order(), graph.ops, strict=True):
         if op not in FUNCTIONS or op in ("div", "ratio_or_0"):
             continue  # a divisor may be negative
         if op == "power" and float(graph.settings(row)["exponent"]).is_integer():
@@ -167,8 +168,8 @@ def _domains(graph: Structure) -> Iterator[tuple[int, int, tuple[float, float]]]
 
 def _is_inside(
     graph: Structure,
-    outputs: Sequence[int],
-    values: Mapping[int, Any],
+    outputs: Sequence[GraphRow],
+    values: Mapping[GraphRow, Any],
     sizes: Mapping[str, int],
     epsilon: float,
 ) -> bool:

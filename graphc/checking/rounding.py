@@ -15,10 +15,11 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Masked, as_float
 from ..derive.evaluation import Evaluation
-from ..derive.modes import into
+from ..derive.hops import into
 from ..errors import GraphcError
 from ..structure.paths import sweep
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
@@ -105,8 +106,8 @@ def _plain(graph: Structure) -> Structure:
 
 
 def _block(
-    hood: Neighbourhood, graph: Structure, evaluation: Evaluation, output: int
-) -> dict[int, Any]:
+    hood: Neighbourhood, graph: Structure, evaluation: Evaluation, output: GraphRow
+) -> dict[GraphRow, Any]:
     """{row: (elements of an output, elements of the row)} by one sweep for all of them."""
     shape = hood.shape(output)
     size = int(np.prod(shape, dtype=int))

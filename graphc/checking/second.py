@@ -9,6 +9,7 @@ import numpy as np
 
 from ..derive.differentiate import differentiate
 from ..program.compiling import compile_graph
+from ..structure.rows import GraphRow
 from . import blackbox
 from .judging import Judge
 from .neighbourhood import Neighbourhood
@@ -16,7 +17,7 @@ from .settling import Court
 from .verdicts import CORRECT, NOT_FINITE, WRONG, Row
 
 
-def curvature(court: Court, leaves: Sequence[int], dtype: str) -> list[Row]:
+def curvature(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Row]:
     """Rows on the Hessian: the emitted one against differences of the gradient's graph."""
     graph, hood = court.graph, court.hood
     if not leaves:  # a number has no derivatives
@@ -59,7 +60,7 @@ def _arguments(court: Court, compiled: Any) -> dict[str, Any]:
     return {name: at[name] for name in compiled.arguments if name in at}
 
 
-def consistency(court: Court, leaves: Sequence[int], dtype: str) -> list[Row]:
+def consistency(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Row]:
     """<w, Jv> by the emitted jvp against <v, Jᵀw> by the emitted vjp, and against a difference."""
     graph, hood = court.graph, court.hood
     names = [graph.names[leaf] for leaf in leaves]

@@ -18,6 +18,7 @@ from ..algebra.arithmetic import Numbers
 from ..algebra.exact import as_float
 from ..derive.evaluation import Evaluation
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
@@ -40,7 +41,7 @@ FUZZ = 64  # roundings within which a point counts as on a kink
 class Spot:
     """One element of a leaf, one element of the outputs, and the derivative under judgement."""
 
-    leaf: int
+    leaf: GraphRow
     place: int  # in the flat leaf
     position: tuple[int, ...]
     output: int
@@ -63,7 +64,9 @@ class Court:
     method: str = "auto"
     _tried: int = 0  # doubts left to floats
     _spent: int = 0  # operations on differences of single elements in many digits
-    _sided: dict[tuple[int, int], Sides | None] = field(default_factory=dict)  # by leaf and place
+    _sided: dict[tuple[GraphRow, int], Sides | None] = field(
+        default_factory=dict
+    )  # by leaf and place
 
     @property
     def base(self) -> Any:
@@ -89,7 +92,7 @@ class Court:
         return Errors(self.hood, self.epsilon)
 
     @cached_property
-    def rules(self) -> dict[int, Any]:
+    def rules(self) -> dict[GraphRow, Any]:
         """The derivatives in floats by the rules of the formulas alone."""
         return dict(
             zip(self.hood.point, sweeps(self.hood, Numbers(self.hood.sizes))[1:], strict=True)
@@ -272,8 +275,10 @@ class Court:
         if low - slack <= derived <= high + slack:
             return Finding(middle, AT_KINK, told, kink)
         jump = self._jump(spot, middle)
-        if (len(on) > 1 or jump) and self._is_convention(spot, on, slack):
-            why = f"the value jumps by {jump:.6g}" if jump else f"{len(on)} kinks meet"
+        lone = any(crossing.lone for crossing in on)
+        if (len(on) > 1 or jump or lone) and self._is_convention(spot, on, slack):
+            why = f"{len(on)} kinks meet" if len(on) > 1 else "neither side takes its branch"
+            why = f"the value jumps by {jump:.6g}" if jump else why
             more = f"{told}; {why}, and the conventions there allow {derived:.6g}"
             return Finding(middle, AT_KINK, more, kink)
         return Finding(middle, WRONG, f"{told}, and {derived:.6g} is outside", kink)
@@ -314,21 +319,24 @@ class Court:
     def _digital_sides(self, spot: Spot) -> Sides | None:
         """The one-sided slopes of every output: their neighbours are the same."""
         precision = SIDED + self.hood.further(spot.scale)
-        shift = context(precision).mpf(4 * FUZZ * self.epsilon) * spot.scale  # not 0 at 5e-324
-        sides, size = [], np.zeros(len(self.base))
+        shift = context(precision).mpf(2 * FUZZ * self.epsilon) * spot.scale  # not 0 at 5e-324
+        sides, errors = [], np.zeros(len(self.base))
         for side in (-shift, shift):
-            near, far = (
+            places = [
                 digits.differences(
                     *(self.hood, spot.leaf, spot.position, shift * digits.step_of(SIDED)),
                     *(precision, times * side),
                 )
-                for times in (1, 2)
-            )
-            if near is None or far is None:
+                for times in (1, 2, 3)
+            ]
+            if any(place is None for place in places):
                 return None
-            sides.append((2 * near - far).astype(float))  # a line through both, at the kink
-            size = np.maximum(size, np.abs([near.astype(float), far.astype(float)]).max(axis=0))
-        return sides[0], sides[1], 1e-25 * size
+            near, middle, far = places
+            sides.append((3 * near - 3 * middle + far).astype(float))  # a parabola, at the kink
+            bend = np.abs((near - 2 * middle + far).astype(float))  # what a line there would miss
+            size = np.abs([place.astype(float) for place in places]).max(axis=0)
+            errors = np.maximum(errors, bend + 1e-25 * size)
+        return sides[0], sides[1], errors
 
     def _float_sides(self, spot: Spot) -> tuple[float, float, float] | None:
         step = max(1e-5, 4 * FUZZ * self.epsilon) * spot.scale

@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..errors import GraphcError
 from ..structure.reach import mentioned, upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import expression_text, source_text
 from ..write.line import SOURCE
@@ -35,7 +36,7 @@ def shrunk_graph(graph: Structure, hood: Neighbourhood, report: Report, check: A
     return ""
 
 
-def _values(graph: Structure, hood: Neighbourhood, node: int) -> dict[int, Any]:
+def _values(graph: Structure, hood: Neighbourhood, node: GraphRow) -> dict[GraphRow, Any]:
     """The values of what a node and its declared derivatives mention."""
     from ..algebra.arithmetic import Numbers
     from ..derive.evaluation import Evaluation
@@ -47,7 +48,7 @@ def _values(graph: Structure, hood: Neighbourhood, node: int) -> dict[int, Any]:
     return {row: np.asarray(as_float(evaluation.value(row))) for row in dict.fromkeys(rows)}
 
 
-def _text(graph: Structure, node: int, values: dict[int, Any]) -> str:
+def _text(graph: Structure, node: GraphRow, values: dict[GraphRow, Any]) -> str:
     """A graph of one node, its sources as inputs with given values."""
     lines = []
     for row, value in values.items():
@@ -71,7 +72,7 @@ def _literal(value: Any) -> str:
     )
 
 
-def _fails(graph: Structure, node: int, values: dict[int, Any], check: Any) -> bool:
+def _fails(graph: Structure, node: GraphRow, values: dict[GraphRow, Any], check: Any) -> bool:
     from ..read.language import read
 
     small = type(graph)(graph.name)
@@ -83,8 +84,8 @@ def _fails(graph: Structure, node: int, values: dict[int, Any], check: Any) -> b
 
 
 def _simplest(
-    graph: Structure, node: int, values: dict[int, Any], check: Any
-) -> tuple[Structure, int, dict[int, Any]]:
+    graph: Structure, node: GraphRow, values: dict[GraphRow, Any], check: Any
+) -> tuple[Structure, GraphRow, dict[GraphRow, Any]]:
     """The same failure at a point with simpler numbers."""
     for row, place in _places(values.items()):
         for simple in SIMPLE:
@@ -105,7 +106,7 @@ def _places(items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, tuple[int, 
                 yield key, place
 
 
-def _test(graph: Structure, node: int, values: dict[int, Any]) -> str:
+def _test(graph: Structure, node: GraphRow, values: dict[GraphRow, Any]) -> str:
     text = _text(graph, node, values).replace("\n", "\n    ")
     return (
         "The smallest case that still fails, as a test:\n\n"

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
+from ..derive.differentiate import as_names
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import claims as claiming
 from . import edges as edging
@@ -34,7 +36,7 @@ class Asked:
     """What a check is to find out."""
 
     graph: Structure
-    outputs: tuple[int, ...]
+    outputs: tuple[GraphRow, ...]
     wrt: Any
     claimed: Mapping[str, Any] | None
     want: str
@@ -46,14 +48,13 @@ class Asked:
     def epsilon(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
-    def leaves(self) -> list[int]:
+    def leaves(self) -> list[GraphRow]:
         """The rows of `wrt`; by default every input and param that the outputs need."""
         graph = self.graph
         if self.wrt is None:
             needed = upstream(graph, self.outputs)
             return [row for row in graph.leaves() if row in needed]
-        names = [self.wrt] if isinstance(self.wrt, str) else list(self.wrt)
-        return [graph.row(name) for name in names]
+        return [graph.row(name) for name in as_names(graph, self.wrt)]
 
 
 def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhood]:
@@ -103,7 +104,7 @@ def _rounded(value: Any, dtype: str) -> Any:
 
 
 def _judged(
-    asked: Asked, judge: Judge, leaves: Sequence[int], claims: Mapping[int, Any] | None
+    asked: Asked, judge: Judge, leaves: Sequence[GraphRow], claims: Mapping[GraphRow, Any] | None
 ) -> tuple[list[Row], list[str]]:
     """Rows and notes on what was asked for."""
     graph, hood = asked.graph, judge.court.hood
@@ -125,7 +126,7 @@ def _judged(
 
 
 def _searched(
-    judge: Judge, leaves: Sequence[int], derived: Mapping[int, Any], budget: Budget
+    judge: Judge, leaves: Sequence[GraphRow], derived: Mapping[GraphRow, Any], budget: Budget
 ) -> tuple[list[Row], str]:
     """Directions and groups, where there are too many elements to take them singly."""
     hood, graph = judge.court.hood, judge.court.graph

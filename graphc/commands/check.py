@@ -11,7 +11,7 @@ from ..checking.judging import METHODS
 from ..errors import GraphcError
 from ..show.solution_markdown import escaped
 from ..write.tables import page_markdown, print_page
-from .reading import names, point, read_graph
+from .reading import names, point, read_graph, takes_point
 from .writing import takes_file
 
 CHECK = """\
@@ -33,12 +33,7 @@ def register(commands: Any) -> None:
     ask.set_defaults(run=run)
     ask.add_argument("--of", metavar="NODES", help="what is derived; default: all outputs")
     ask.add_argument("--wrt", metavar="NODES", help="by what; default: all inputs and params")
-    ask.add_argument(
-        "--at",
-        metavar="POINT",
-        action="append",
-        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
-    )
+    takes_point(ask)
     ask.add_argument("--points", type=int, metavar="N", help="draw N points from the domains")
     ask.add_argument("--rng", type=int, default=0, metavar="SEED", help="of the points drawn")
     ask.add_argument("--want", choices=WANTS, default="grad", help="which derivatives")

@@ -12,7 +12,7 @@ from ..errors import GraphcError
 from ..show import derivatives
 from ..show.notation import MARKDOWN
 from ..write.tables import page_markdown, print_page
-from .reading import assignments, given_complete, names, point, read_graph
+from .reading import assignments, given_complete, names, point, read_graph, takes_point
 from .writing import print_json, takes_file
 
 DERIVE = """\
@@ -45,13 +45,7 @@ def register(commands: Any) -> None:
     )
     ask.add_argument("--wrt", metavar="NODES", help="by what, such as y1,y2; default: all nodes")
     ask.add_argument("--mode", choices=derivatives.MODES, default="auto", help="how to find it")
-    ask.add_argument(
-        "--at",
-        metavar="POINT",
-        action="append",
-        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
-    )
-    ask.add_argument("--symbolic", action="store_true", help="symbols, even if values are given")
+    takes_point(ask, symbolic=True)
     ask.add_argument("--form", choices=FORMS, help="of symbolic results; default: nodes")
     ask.add_argument("--limit", type=int, default=10_000, help="most paths for --mode paths")
     takes_file(ask)

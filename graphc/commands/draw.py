@@ -12,7 +12,7 @@ from ..draw.frames import KINDS
 from ..draw.quantities import SHOWN
 from ..draw.themes import THEMES
 from ..errors import GraphcError
-from .reading import assignments, names, point, read_graph
+from .reading import assignments, names, point, read_graph, takes_point
 
 DRAW = """\
 draws a graph with values, local derivatives (blue, on edges) and adjoints (red, at nodes);
@@ -34,13 +34,7 @@ def register(commands: Any) -> None:
         "-o", "--output", metavar="PATH", required=True, help="such as fig.svg; - is stdout"
     )
     draw.add_argument("--of", metavar="NODES", help="what is derived: y10, or o=5 (a seed)")
-    draw.add_argument(
-        "--at",
-        metavar="POINT",
-        action="append",
-        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
-    )
-    draw.add_argument("--symbolic", action="store_true", help="symbols, even if values are given")
+    takes_point(draw, symbolic=True)
     draw.add_argument("--show", metavar="WHAT", help=f"any of {','.join(SHOWN)}; default: all")
     draw.add_argument("--weights", choices=WEIGHTS, default="nodes", help="where weights are drawn")
     draw.add_argument(

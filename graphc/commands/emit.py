@@ -7,13 +7,15 @@ from typing import Any
 
 from ..program.backend import STYLES
 from ..program.backends import offered
-from ..program.options import DTYPES
+from ..program.compiling import emit_files
+from ..program.options import DTYPES, MATHS
 from ..program.wants import MODES, WANTS
 from .reading import names, read_graph
 from .writing import takes_file, write_text
 
 EMIT = """\
-writes a module that imports only NumPy (or CuPy); `python module.py` checks its derivatives"""
+writes a module that imports only NumPy (or CuPy) and checks its derivatives when it is run, or a
+file of C with its header, which does so when it is compiled with -DGRAPHC_CHECK"""
 
 
 def register(commands: Any) -> None:
@@ -29,6 +31,7 @@ def register(commands: Any) -> None:
     emit.add_argument("--mode", choices=MODES, default="auto", help="how derivatives are found")
     emit.add_argument("--dtype", choices=DTYPES, default="float64")
     emit.add_argument("--style", choices=STYLES, default="readable")
+    emit.add_argument("--maths", choices=MATHS, default="libm", help="whose functions C calls")
     emit.add_argument("-o", "--output", metavar="FILE", default="-", help="default: - prints it")
     takes_file(emit, formats=())
 
@@ -36,7 +39,9 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     graph = read_graph(options.file)
     of = names(options.of) if options.of is not None else None
-    text = graph.emit(
+    found = emit_files(
+        graph,
+        options.output,
         of[0] if of is not None and len(of) == 1 else of,
         names(options.wrt) if options.wrt is not None else None,
         options.want,
@@ -44,5 +49,8 @@ def run(options: argparse.Namespace) -> None:
         mode=options.mode,
         dtype=options.dtype,
         style=options.style,
+        maths=options.maths,
     )
-    write_text(options.output, text)
+    for path, text in found.items():
+        if options.output != "-" or path == "-":  # a header goes to a file only
+            write_text(path, text)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..derive.modes import the_output
+from ..derive.hops import the_output
 from ..errors import GraphcError, listing, visible
-from .reading import given_complete, names, point, read_graph
+from .reading import given_complete, names, point, read_graph, takes_point
 from .writing import takes_file, write_text
 
 FORMATS = ("text", "markdown", "latex", "html")
@@ -31,13 +31,7 @@ def register(commands: Any) -> None:
     ask.set_defaults(run=run)
     ask.add_argument("--of", metavar="NODE", help="what to derive; default: the only output")
     ask.add_argument("--wrt", metavar="NODES", help="by what, such as y1,y2; default: all nodes")
-    ask.add_argument(
-        "--at",
-        metavar="POINT",
-        action="append",
-        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
-    )
-    ask.add_argument("--symbolic", action="store_true", help="symbols, even if values are given")
+    takes_point(ask, symbolic=True)
     ask.add_argument("--mode", choices=MODES, default="reverse", help="how to find it")
     ask.add_argument("--digits", type=int, default=6, help="of decimals; default: 6")
     ask.add_argument(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..derive.modes import MODES
 from ..errors import GraphcError
-from .reading import assignments, point, read_graph
+from .reading import assignments, point, read_graph, takes_point
 from .writing import takes_file
 
 EXPLORE = """\
@@ -35,12 +35,7 @@ def register(commands: Any) -> None:
     )
     command.add_argument("--wrt", metavar="NODE", help="by what first, such as y1")
     command.add_argument("--mode", choices=MODES[1:], default="reverse", help="default: reverse")
-    command.add_argument(
-        "--at",
-        metavar="POINT",
-        action="append",
-        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
-    )
+    takes_point(command)
     command.add_argument("--open", action="store_true", help="show the page when it is written")
     takes_file(command, formats=())
 

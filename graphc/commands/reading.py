@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from ..errors import GraphcError, visible
 from ..graphs import LARGEST_FILE, Graph, load, parse
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 LARGEST_POINT = 16 << 20
@@ -33,10 +35,24 @@ def read_graph(file: str) -> Graph:
         raise GraphcError(f"standard input, {error}") from None
 
 
-def given_complete(graph: Structure, rows: Iterable[int]) -> bool:
+def given_complete(graph: Structure, rows: Iterable[GraphRow]) -> bool:
     """Whether the file gives every value that these nodes need."""
     leaves = set(graph.leaves()) & upstream(graph, rows)
     return bool(graph.given) and leaves <= set(graph.given)
+
+
+def takes_point(command: argparse.ArgumentParser, symbolic: bool = False) -> None:
+    """Adds --at, and --symbolic for what can do without numbers."""
+    command.add_argument(
+        "--at",
+        metavar="POINT",
+        action="append",
+        help="y1=1/2,y2=3/5 or a JSON file {name: number}; may be repeated",
+    )
+    if symbolic:
+        command.add_argument(
+            "--symbolic", action="store_true", help="symbols, even if values are given"
+        )
 
 
 def point(texts: Sequence[str]) -> dict[str, str]:

@@ -16,12 +16,13 @@ from ..read.given import array
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.paths import sweep
 from ..structure.reach import origins, upstream
-from ..structure.rows import NO_SETTINGS
+from ..structure.rows import NO_SETTINGS, GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.value import Value
 from .evaluation import Evaluation
-from .modes import default_wrt, into, jacobian_entry, out_of, the_output
+from .hops import Hop, default_wrt, into, out_of, some_seeds, the_output
+from .matrices import jacobian_entry
 from .request import Request
 
 S = TypeVar("S", bound=Structure)
@@ -31,9 +32,14 @@ def as_names(graph: Structure, names: Any) -> list[str]:
     """One name or several, as a list of the nodes' own spelling."""
     if isinstance(names, (str, Value)) or hasattr(names, "name"):
         names = [names]
-    elif not isinstance(names, Collection):
+    elif not isinstance(names, Collection) or getattr(names, "ndim", 1) == 0:
         raise GraphcError(
             f"nodes are asked for by a name or a list of names, not by {type(names).__name__}"
+        )
+    if len(names) == 0:
+        raise GraphcError(
+            f"an empty {type(names).__name__} asks for no node; give one name or several "
+            f"(there are: {listing(graph.names.values())})"
         )
     return [graph.names[graph.row(name)] for name in names]
 
@@ -43,7 +49,7 @@ def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "revers
     one_of(mode, ("reverse", "forward"), "mode")
     wanted = as_names(graph, default_wrt(graph) if wrt is None else wrt)
     other = graph.duplicate()
-    seeds = of if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
+    seeds = some_seeds(of) if isinstance(of, Mapping) else {graph.names[the_output(graph, of)]: 1}
     if mode == "reverse":
         ends = {other.row(name): seed_row(other, other.row(name), s) for name, s in seeds.items()}
         outputs = adjoints(other, ends, [other.row(name) for name in wanted])
@@ -56,14 +62,14 @@ def differentiate(graph: S, of: Any = None, wrt: Any = None, mode: str = "revers
 class Naming:
     """Gives the rows of a derivative graph their names, h_bar or h_dot."""
 
-    def __init__(self, rows: Formulas, suffix: str, seeds: Mapping[int, int]) -> None:
+    def __init__(self, rows: Formulas, suffix: str, seeds: Mapping[GraphRow, GraphRow]) -> None:
         self.rows = rows
         self.graph = graph = rows.graph
         self.suffix = suffix
         self.seeds = seeds
         self.declared = len(graph.ops)  # rows before this one belong to the user's formulas
 
-    def visit(self, node: int, row: int) -> int:
+    def visit(self, node: GraphRow, row: GraphRow) -> GraphRow:
         """The row with the name of the node's adjoint; a copy where it belongs to another node."""
         wanted = f"{self.graph.names[node]}_{self.suffix}"
         if self.seeds.get(node) == row and self.graph.names.get(row, "").startswith(wanted):
@@ -84,17 +90,19 @@ def rows_evaluation(rows: Formulas) -> Evaluation:
     return Evaluation(rows.graph, rows, Themselves(), {})
 
 
-class Themselves(dict[int, int]):
+class Themselves(dict[GraphRow, GraphRow]):
     """Rows as values: the value of a row is the row."""
 
-    def __missing__(self, row: int) -> int:
+    def __missing__(self, row: GraphRow) -> GraphRow:
         return row
 
     def __contains__(self, row: object) -> bool:
         return True
 
 
-def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> set[int]:
+def _between(
+    graph: Structure, sources: Iterable[GraphRow], ends: Iterable[GraphRow]
+) -> set[GraphRow]:
     """The nodes on a path from a source to an end, both included."""
     above = origins(graph, *ends)
     below = set(sources)
@@ -105,7 +113,7 @@ def _between(graph: Structure, sources: Iterable[int], ends: Iterable[int]) -> s
     return above & below
 
 
-def refuse_stops(graph: Structure, rows: Iterable[int]) -> None:
+def refuse_stops(graph: Structure, rows: Iterable[GraphRow]) -> None:
     """Nothing, or an error: a formula of a slope is a number at a kink, and cannot stop there."""
     for row in rows:
         if graph.attributes.get(row, NO_SETTINGS).get("kink") == "error":
@@ -117,56 +125,65 @@ def refuse_stops(graph: Structure, rows: Iterable[int]) -> None:
 
 
 def adjoints(
-    graph: Structure, seeds: Mapping[int, int], sources: Sequence[int], lead: Shape = ()
-) -> list[int]:
+    graph: Structure,
+    seeds: Mapping[GraphRow, GraphRow],
+    sources: Sequence[GraphRow],
+    lead: Shape = (),
+) -> list[GraphRow]:
     """The rows of the adjoints of the sources, appended to the graph; zeros where no path leads.
 
     With `lead` the seeds have these further axes in front, and so have the adjoints.
     """
     useful = _between(graph, sources, seeds)
-    rows = Formulas(graph)
-    evaluation = rows_evaluation(rows)
-    evaluation.lead = lead
-    naming = Naming(rows, "bar", seeds)
-    arrived = sweep(
-        sorted(useful | set(seeds), reverse=True),
-        lambda node: [hop for hop in into(graph, node) if hop[0] in useful],
-        seeds,
-        evaluation.pull,
-        evaluation.add,
-        naming.visit,
-    )
-    for source in sources:
-        if source not in arrived:
-            arrived[source] = naming.visit(source, zeros(graph, (*lead, *graph.shape(source))))
-    return [arrived[source] for source in sources]
+    return _carried(graph, "bar", seeds, sources, useful, lead)
 
 
 def tangents(
-    graph: Structure, seeds: Mapping[int, int], targets: Sequence[int], lead: Shape = ()
-) -> list[int]:
+    graph: Structure,
+    seeds: Mapping[GraphRow, GraphRow],
+    targets: Sequence[GraphRow],
+    lead: Shape = (),
+) -> list[GraphRow]:
     """The rows of the tangents of the targets, appended to the graph; zeros where no path leads."""
     useful = _between(graph, seeds, targets)
+    return _carried(graph, "dot", seeds, targets, useful, lead)
+
+
+def _carried(
+    graph: Structure,
+    suffix: str,
+    seeds: Mapping[GraphRow, GraphRow],
+    ends: Sequence[GraphRow],
+    useful: set[GraphRow],
+    lead: Shape,
+) -> list[GraphRow]:
+    """The rows that arrive at the ends over useful nodes: adjoints are pulled, tangents pushed."""
+    back = suffix == "bar"
     rows = Formulas(graph)
     evaluation = rows_evaluation(rows)
     evaluation.lead = lead
-    naming = Naming(rows, "dot", seeds)
-    hops = out_of(graph, sorted(useful))
+    naming = Naming(rows, suffix, seeds)
+    along = {} if back else out_of(graph, useful)
+
+    def hops(node: GraphRow) -> list[Hop]:
+        near = into(graph, node) if back else along.get(node, ())
+        return [hop for hop in near if hop[0] in useful]
+
     arrived = sweep(
-        sorted(useful | set(seeds)),
-        lambda node: [hop for hop in hops.get(node, ()) if hop[0] in useful],
+        sorted(useful | set(seeds), reverse=back),
+        hops,
         seeds,
-        evaluation.push,
+        evaluation.pull if back else evaluation.push,
         evaluation.add,
         naming.visit,
     )
-    for target in targets:
-        if target not in arrived:
-            arrived[target] = naming.visit(target, zeros(graph, (*lead, *graph.shape(target))))
-    return [arrived[target] for target in targets]
+    for end in ends:
+        if end not in arrived:
+            arrived[end] = naming.visit(end, zeros(graph, (*lead, *graph.shape(end))))
+    return [arrived[end] for end in ends]
 
 
-def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
+def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> GraphRow:
     if len(ends) != 1:
         raise GraphcError("forward mode differentiates one node; give of= as one name")
     (end, seed), source = next(iter(ends.items())), graph.row(wrt)
@@ -180,13 +197,13 @@ def _tangent(graph: Structure, ends: Mapping[str, Any], wrt: str) -> int:
     return tangents(graph, {source: graph.constant(1)}, [graph.row(end)])[0]
 
 
-def zeros(graph: Structure, shape: Shape) -> int:
+def zeros(graph: Structure, shape: Shape) -> GraphRow:
     """A row of zeros, for where no path leads."""
     rows = Formulas(graph)
     return repeated(rows, rows.constant(0), shape) if shape else rows.constant(0)
 
 
-def seed_row(graph: Structure, node: int, seed: Any) -> int:
+def seed_row(graph: Structure, node: GraphRow, seed: Any) -> GraphRow:
     """The row of a seed: a number, or a formula whose unknown name becomes an input."""
     shape = graph.shape(node)
     if isinstance(seed, str) and seed.isidentifier() and seed not in graph.rows and seed != "pi":
@@ -220,8 +237,9 @@ def jacobian(
     wrt: Any,
     at: Mapping[str, Any] | None = None,
     layout: str = "numerator",
-    pinned: Sequence[int] | None = None,
+    pinned: Sequence[GraphRow] | None = None,
     symmetric: bool = False,
+    mode: str = "reverse",
 ) -> Any:
     """The derivatives of `of` (rows) by `wrt` (columns); a symmetric matrix is mirrored."""
     one_of(layout, ("numerator", "denominator"), "layout")
@@ -243,7 +261,7 @@ def jacobian(
             if symmetric and j < i:
                 entry = _flipped(request, rows[j], sources[i], entries[j][i])
             else:
-                entry = jacobian_entry(request, row, graph.row(name))
+                entry = jacobian_entry(request, row, graph.row(name), mode)
             entries[i].append(entry)
     request.tell_kinks()
     if isinstance(of, str) and isinstance(wrt, str):
@@ -258,7 +276,7 @@ def jacobian(
     return np.swapaxes(matrix, -1, -2) if isinstance(matrix, np.ndarray) else matrix.T
 
 
-def _flipped(request: Request, target: int, source: str, entry: Any) -> Any:
+def _flipped(request: Request, target: GraphRow, source: str, entry: Any) -> Any:
     """One Jacobian in denominator layout: the axes of wrt before those of of."""
     graph = request.graph
     first, last = len(graph.shape(target)), len(graph.shape(graph.row(source)))
@@ -272,7 +290,7 @@ def _flipped(request: Request, target: int, source: str, entry: Any) -> Any:
     return request.finish(row, lambda: "the Jacobian")
 
 
-def _blocks(request: Request, rows: list[int], entries: list[list[Any]]) -> Any:
+def _blocks(request: Request, rows: list[GraphRow], entries: list[list[Any]]) -> Any:
     """Jacobians of several tensors as one matrix, each flattened in row-major order."""
     if request.symbolic:
         raise GraphcError(
@@ -330,6 +348,7 @@ def hessian(
         at,
         pinned=graph.nodes(),
         symmetric=is_symmetric(graph),
+        mode="reverse" if at is None else "forward",  # as compiled: tangents of adjoints
     )
 
 

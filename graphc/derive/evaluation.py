@@ -19,41 +19,45 @@ from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
 from ..structure.paths import reached, sweep
-from ..structure.rows import LEAVES, interpret
+from ..structure.rows import LEAVES, GraphRow, interpret
 from ..structure.structure import Structure
 from ..table.tensors import OPERATIONS, Algebra, Local, Operation, repeated_to, summed_to
 from ..table.value import Value
 from ..write.formula import formula_text
 
 UNKNOWN = ("edges", *LEAVES)  # rows whose value no formula gives
-Edge = tuple[int, int]  # (target node, number of the edge into it)
+Edge = tuple[GraphRow, int]  # (target node, number of the edge into it)
 
 
 class Evaluation:
     """Values of rows and local derivatives of nodes, in one algebra."""
 
     def __init__(
-        self, graph: Structure, algebra: Algebra, known: dict[int, Any], symbols: Mapping[str, Any]
+        self,
+        graph: Structure,
+        algebra: Algebra,
+        known: dict[GraphRow, Any],
+        symbols: Mapping[str, Any],
     ) -> None:
         self.graph = graph
         self.algebra = algebra
         self.values = known
         self.symbols = symbols  # values of the free symbols of a from_edges graph
-        self.kinks: dict[int, None] = {}  # nodes found on a kink, in order
+        self.kinks: dict[GraphRow, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
-        self._locals: dict[int, tuple[Any, ...]] = {}
-        self._pulled: tuple[int, Any, list[Any]] | None = (
+        self._locals: dict[GraphRow, tuple[Any, ...]] = {}
+        self._pulled: tuple[GraphRow, Any, list[Any]] | None = (
             None  # the node pulled last, and its shares
         )
 
-    def value(self, row: int) -> Any:
+    def value(self, row: GraphRow) -> Any:
         """The value of a row."""
         if row not in self.values:
             self._compute(row)
         return self.values[row]
 
-    def _compute(self, row: int) -> None:
+    def _compute(self, row: GraphRow) -> None:
         graph, values = self.graph, self.values
         needed = reached([row], lambda here: () if here in values else graph.operands[here])
         order = sorted(row for row in needed if row not in values)
@@ -66,7 +70,7 @@ class Evaluation:
             values[here] = self.symbols[graph.settings(here)["symbol"]]
         interpret(graph, [row for row in order if row not in values], self.algebra, values)
 
-    def local(self, node: int) -> tuple[Any, ...]:
+    def local(self, node: GraphRow) -> tuple[Any, ...]:
         """The local derivative of each edge into a node; None where no derivative passes."""
         known = self._locals.get(node)
         if known is None:
@@ -74,7 +78,7 @@ class Evaluation:
             self._locals[node] = known
         return known
 
-    def _kept(self, node: int) -> tuple[Any, ...]:
+    def _kept(self, node: GraphRow) -> tuple[Any, ...]:
         """The rows of local derivatives, from an earlier sweep unless a gate is among them."""
         sharing, algebra = self.graph.sharing, self.algebra
         if sharing is None or not isinstance(algebra, Formulas):
@@ -86,7 +90,7 @@ class Evaluation:
                 sharing.locals[node] = known
         return known
 
-    def _local(self, node: int) -> tuple[Any, ...]:
+    def _local(self, node: GraphRow) -> tuple[Any, ...]:
         graph = self.graph
         formula = graph.formula(node)
         own = [graph.partials.get((node, edge)) for edge in range(len(formula.sources))]
@@ -102,7 +106,7 @@ class Evaluation:
             derived[edge] if row is None else self.value(row) for edge, row in enumerate(own)
         )
 
-    def _inside(self, node: int) -> list[Any]:
+    def _inside(self, node: GraphRow) -> list[Any]:
         """The same sweep inside the node's formula: from the node to the names it mentions."""
         graph, formula = self.graph, self.graph.formula(node)
         operands = graph.operands[node]
@@ -111,7 +115,7 @@ class Evaluation:
             return list(slots)
         inside = set(formula.rows)
 
-        def hops(row: int) -> Iterable[tuple[int, Any]]:
+        def hops(row: GraphRow) -> Iterable[tuple[GraphRow, Any]]:
             if row not in inside or graph.ops[row] == "stop" or not graph.operands[row]:
                 return ()
             return zip(graph.operands[row], self.partials(row, node), strict=True)
@@ -128,7 +132,7 @@ class Evaluation:
         """The local derivative of an edge over which nothing comes."""
         return NOTHING if isinstance(self.algebra, Numbers) else self.algebra.constant(0)
 
-    def partials(self, row: int, node: int) -> list[Any]:
+    def partials(self, row: GraphRow, node: GraphRow) -> list[Any]:
         """The partial of one operation by each operand."""
         graph = self.graph
         operands = graph.operands[row]
@@ -154,7 +158,7 @@ class Evaluation:
             for partial in applied.partials
         ]
 
-    def _on_kink(self, row: int, node: int) -> None:
+    def _on_kink(self, row: GraphRow, node: GraphRow) -> None:
         self.kinks[node] = None
         if self.graph.settings(row).get("kink") == "error":
             raise GraphcError(
@@ -186,7 +190,7 @@ class Evaluation:
             return self.times(self.value(own), tangent)
         return self._push_through(node, number, tangent)
 
-    def is_tensor(self, node: int) -> bool:
+    def is_tensor(self, node: GraphRow) -> bool:
         """Whether a node's formula has anything but scalars in it."""
         shapes = self.graph.shapes
         if not shapes and not self.lead:
@@ -196,7 +200,7 @@ class Evaluation:
             row in shapes for rows in (formula.rows, formula.sources) for row in rows
         )
 
-    def _pull_all(self, node: int, adjoint: Any) -> list[Any]:
+    def _pull_all(self, node: GraphRow, adjoint: Any) -> list[Any]:
         """The adjoint's share for each edge: one sweep back through the node's formula."""
         graph, formula = self.graph, self.graph.formula(node)
         if node in graph.split:
@@ -204,7 +208,7 @@ class Evaluation:
             return [self.pull_row((node, slot), adjoint, node) for slot in named]
         inside = set(formula.rows)
 
-        def hops(row: int) -> list[tuple[int, Edge]]:
+        def hops(row: GraphRow) -> list[tuple[GraphRow, Edge]]:
             operands = graph.operands[row] if row in inside else ()
             return [(operand, (row, slot)) for slot, operand in enumerate(operands)]
 
@@ -217,14 +221,14 @@ class Evaluation:
         )
         return [shares.get(source) for source in formula.sources]
 
-    def _push_through(self, node: int, number: int, tangent: Any) -> Any:
+    def _push_through(self, node: GraphRow, number: int, tangent: Any) -> Any:
         """The tangent's effect on the node: one sweep forward through its formula."""
         graph, formula = self.graph, self.graph.formula(node)
         if node in graph.split:
             named = [slot for slot, row in enumerate(graph.operands[node]) if row in graph.names]
             return self.push_row((node, named[number]), tangent, node)
         source = formula.sources[number]
-        uses: dict[int, list[tuple[int, Edge]]] = {}
+        uses: dict[GraphRow, list[tuple[GraphRow, Edge]]] = {}
         for row in formula.rows:
             for slot, operand in enumerate(graph.operands[row]):
                 uses.setdefault(operand, []).append((row, (row, slot)))
@@ -237,7 +241,7 @@ class Evaluation:
         )
         return reached.get(node)
 
-    def here(self, row: int) -> Local:
+    def here(self, row: GraphRow) -> Local:
         """An operation where it stands, for its rule."""
         graph = self.graph
         operands = graph.operands[row]
@@ -251,7 +255,7 @@ class Evaluation:
             lead=self.lead,
         )
 
-    def pull_row(self, place: Edge, adjoint: Any, node: int) -> Any:
+    def pull_row(self, place: Edge, adjoint: Any, node: GraphRow) -> Any:
         """The adjoint of one operand of one operation."""
         row, slot = place
         op, operand = self.graph.ops[row], self.graph.operands[row][slot]
@@ -265,7 +269,7 @@ class Evaluation:
         scaled = self._scaled(here, row, slot, adjoint, node)
         return None if scaled is None else summed_to(here, scaled, here.shape, here.shapes[slot])
 
-    def push_row(self, place: Edge, tangent: Any, node: int) -> Any:
+    def push_row(self, place: Edge, tangent: Any, node: GraphRow) -> Any:
         """The tangent of one operation from that of one operand."""
         row, slot = place
         op = self.graph.ops[row]
@@ -278,7 +282,7 @@ class Evaluation:
         widened = repeated_to(here, tangent, here.shapes[slot], here.shape)
         return self._scaled(here, row, slot, widened, node)
 
-    def _scaled(self, here: Local, row: int, slot: int, carried: Any, node: int) -> Any:
+    def _scaled(self, here: Local, row: GraphRow, slot: int, carried: Any, node: GraphRow) -> Any:
         """A carried value of the result's shape, times an element-wise function's partial."""
         op = self.graph.ops[row]
         if op == "where" and slot:
@@ -290,11 +294,11 @@ class Evaluation:
             return None
         return self.times(self.partials(row, node)[slot], carried)
 
-    def _tell_switches(self, row: int, node: int) -> None:
+    def _tell_switches(self, row: GraphRow, node: GraphRow) -> None:
         if self.graph.operands[row] and self.graph.is_condition(row):
             self.partials(row, node)
 
-    def _tell_kink(self, operation: Operation, here: Local, row: int, node: int) -> None:
+    def _tell_kink(self, operation: Operation, here: Local, row: GraphRow, node: GraphRow) -> None:
         if isinstance(self.algebra, Numbers) and operation.on_kink(here):
             self._on_kink(row, node)
 

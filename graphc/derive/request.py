@@ -31,6 +31,7 @@ from ..read.expressions import expression
 from ..read.given import array, number
 from ..shapes import LETTERS, Shape, check_fit, shape_text
 from ..structure.constants import checked_number
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import Expression, formula_text
 from .evaluation import Edge, Evaluation
@@ -52,17 +53,18 @@ class Request:
         graph: Structure,
         at: Mapping[str, Any] | None,
         form: str = "nodes",
-        needed: Iterable[int] | None = None,
-        pinned: Iterable[int] | None = None,
+        needed: Iterable[GraphRow] | None = None,
+        pinned: Iterable[GraphRow] | None = None,
         rows: bool = False,
     ) -> None:
         self.graph = graph
         self.pinned = None if pinned is None else set(pinned)
         self.declared = set(graph.names)  # the user's nodes; symbols may join them
-        self.added: dict[str, int] = {}
+        self.added: dict[str, GraphRow] = {}
         self.shape: tuple[int, ...] = ()
         self.symbolic = at is None
         self.floats = False  # whether all given values are floats
+        self.float_arrays = False  # whether a given array is one of floats
         self.form = form
         one_of(form, FORMS, "form")
         if at is None:
@@ -70,7 +72,7 @@ class Request:
         else:
             self.evaluation = self._numbers(at, needed)
 
-    def _symbols(self, pinned: Iterable[int] | None) -> Evaluation:
+    def _symbols(self, pinned: Iterable[GraphRow] | None) -> Evaluation:
         from ..algebra.symbols import Symbols, symbol
 
         advice = (
@@ -89,17 +91,17 @@ class Request:
     def _rows(self, graph: Structure) -> Evaluation:
         """Tensor results in symbols are formulas: rows of a copy of the graph."""
         self.graph = scratch = graph.duplicate()
-        everything: dict[int, Any] = {row: row for row in range(len(scratch.ops))}
+        everything: dict[GraphRow, Any] = {row: row for row in scratch.in_order()}
         return Evaluation(scratch, Formulas(scratch, shown=True), everything, {})
 
-    def _numbers(self, at: Mapping[str, Any], needed: Iterable[int] | None) -> Evaluation:
+    def _numbers(self, at: Mapping[str, Any], needed: Iterable[GraphRow] | None) -> Evaluation:
         graph = self.graph
         if not isinstance(at, Mapping):
             raise GraphcError(f"at= takes a dict of names and values, not {type(at).__name__}")
         wanted = set(free_symbols(graph))
         bare = any(op == "edges" for op in graph.ops)
         leaves = {graph.names[row]: row for row in graph.leaves()}
-        known: dict[int, Any] = {}
+        known: dict[GraphRow, Any] = {}
         free: dict[str, Any] = {}
         for row, value in graph.given.items():
             known[row] = value
@@ -130,19 +132,20 @@ class Request:
         self.floats = bool(given_values) and all(map(is_float, given_values))
         sizes: dict[str, int] = {}
         if graph.has_tensors:
+            self.float_arrays = any(is_float(value) and np.shape(value) for value in given_values)
             for row, value in known.items():
                 check_fit(value, graph.shape(row), graph.names[row], sizes)
         else:
             self.shape = point_shape({**{graph.names[r]: v for r, v in known.items()}, **free})
-        return Evaluation(graph, Numbers(sizes), known, free)
+        return Evaluation(graph, Numbers(sizes, self.float_arrays), known, free)
 
     def _check_missing(
         self,
-        known: dict[int, Any],
+        known: dict[GraphRow, Any],
         free: dict[str, Any],
         wanted: set[str],
-        needed: Iterable[int] | None,
-        leaves: dict[str, int],
+        needed: Iterable[GraphRow] | None,
+        leaves: dict[str, GraphRow],
     ) -> None:
         used = set(self.graph.nodes() if needed is None else needed)
         missing = [name for name, row in leaves.items() if row in used and row not in known]
@@ -180,7 +183,7 @@ class Request:
             return self.evaluation.algebra.constant(checked_number(value))
         number = from_user(value, what)
         self.shape = np.broadcast_shapes(self.shape, np.shape(number))
-        return number
+        return as_float(number) if self.float_arrays else number
 
     def _tensor_seed(self, value: Any, what: str, shape: Shape) -> Any:
         algebra = self.evaluation.algebra
@@ -196,10 +199,16 @@ class Request:
                 )
             letters = LETTERS[: len(shape)]
             spec = {"spec": f"->{letters}", "sizes": tuple((letter, 1) for letter in letters)}
-            return algebra.apply("contract", (algebra.constant(1),), spec)
+            return algebra.apply("contract", (self.one(),), spec)
         values = array(value, what)
         check_fit(values, shape, what, dict(getattr(algebra, "sizes", {})))
-        return algebra.constant(values) if self.symbolic else values
+        if self.symbolic:
+            return algebra.constant(values)
+        return as_float(values) if self.float_arrays else values
+
+    def one(self) -> Any:
+        """The seed of a number."""
+        return 1.0 if self.float_arrays else self.evaluation.algebra.constant(1)
 
     def local_row(self, edge: Edge) -> Any:
         """The row of an edge's local derivative: its Jacobian, if there are tensors about."""
@@ -208,7 +217,7 @@ class Request:
         if not evaluation.is_tensor(edge[0]):
             return evaluation.local(edge[0])[edge[1]]
         evaluation.lead = shape
-        seed = self.identity(shape) if shape else evaluation.algebra.constant(1)
+        seed = self.identity(shape) if shape else self.one()
         found = evaluation.pull(edge, seed)
         evaluation.lead = ()
         return found
@@ -239,9 +248,8 @@ class Request:
         algebra = self.evaluation.algebra
         letters = LETTERS[: len(shape)]
         sizes = tuple(zip(letters, shape, strict=True))
-        one = algebra.constant(1)
         spec = {"spec": f"->{letters}{letters}", "sizes": sizes}
-        whole = algebra.apply("contract", (one,), spec)
+        whole = algebra.apply("contract", (self.one(),), spec)
         return Masked(whole, whole != 0) if isinstance(whole, np.ndarray) else whole
 
     def zero(self, shape: Shape) -> Any:
@@ -253,7 +261,7 @@ class Request:
         settings = {"spec": f"->{letters}", "sizes": tuple(zip(letters, shape, strict=True))}
         return algebra.apply("contract", (algebra.constant(0),), settings)
 
-    def nothing(self, node: int) -> Any:
+    def nothing(self, node: GraphRow) -> Any:
         """A derivative by a node over which nothing came: a float where the node is one."""
         zero = self.zero(self.graph.shape(node))
         return as_float(zero) if isinstance(self.evaluation.values.get(node), float) else zero

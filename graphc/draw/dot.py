@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..derive.evaluation import Edge
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.letters import name_math
 from ..table.phrases import Phrase, leaf, phrase
@@ -30,10 +31,10 @@ DIRECTIONS = {"right": "LR", "down": "TB"}
 class Reveal:
     """What a frame shows already, and the node it is about."""
 
-    values: frozenset[int]
-    adjoints: frozenset[int]
+    values: frozenset[GraphRow]
+    adjoints: frozenset[GraphRow]
     edges: frozenset[Edge]
-    current: int | None = None
+    current: GraphRow | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Look:
     theme: Theme
     direction: str = "right"
     legend: bool = True
-    weights: Mapping[int, tuple[Edge, ...]] = field(default_factory=dict)  # those on edges
+    weights: Mapping[GraphRow, tuple[Edge, ...]] = field(default_factory=dict)  # those on edges
     highlight: Highlight = field(default_factory=Highlight)
     reveal: Reveal | None = None
 
@@ -73,7 +74,7 @@ class _Writer:
         self.boxes = {box.key: box for box in outline.boxes}
         self.marked = set(known.of) or set(graph.outputs())
         self.position = {row: place for place, row in enumerate(graph.nodes())}
-        self.on_edge: dict[Edge, list[int]] = {}
+        self.on_edge: dict[Edge, list[GraphRow]] = {}
         for weight, edges in look.weights.items():
             for edge in edges:
                 self.on_edge.setdefault(edge, []).append(weight)
@@ -171,7 +172,7 @@ class _Writer:
             **SHAPES[box.kind],
         )
 
-    def _node_lines(self, row: int) -> Iterator[Line]:
+    def _node_lines(self, row: GraphRow) -> Iterator[Line]:
         graph, theme, known = self.graph, self.look.theme, self.known
         shape = graph.shape(row)
         name = shortened(name_math(graph.names[row]), NAME)
@@ -190,13 +191,13 @@ class _Writer:
             yield Line(leaf(head), theme.ink)
         yield from self._adjoint_line(row)
 
-    def _adjoint_line(self, row: int, size: int = 14) -> Iterator[Line]:
+    def _adjoint_line(self, row: GraphRow, size: int = 14) -> Iterator[Line]:
         adjoint = self.known.adjoint.get(row)
         if adjoint is not None:
             colour = self.look.theme.adjoint if self._shows("adjoints", row) else HIDDEN
             yield Line(_equation(self._bar(row), adjoint), colour, "adjoint", size, ADJOINT)
 
-    def _share_line(self, weight: int, node: int) -> Iterator[Line]:
+    def _share_line(self, weight: GraphRow, node: GraphRow) -> Iterator[Line]:
         """What a weight on an edge gets back from there: its adjoint, or a part of it."""
         place = self.graph.formula(node).sources.index(weight)
         share = self.known.share.get((node, place))
@@ -207,13 +208,13 @@ class _Writer:
             added = _equation(self._bar(weight), share, "+=")
             yield Line(added, colour, "adjoint", 12, ADJOINT)
 
-    def _bar(self, row: int) -> str:
+    def _bar(self, row: GraphRow) -> str:
         return shortened(name_math(f"{self.graph.names[row]}_bar"), 2 * NAME)
 
     def _shows(self, what: str, member: Any) -> bool:
         return self.look.reveal is None or member in getattr(self.look.reveal, what)
 
-    def _node_title(self, row: int) -> str:
+    def _node_title(self, row: GraphRow) -> str:
         graph, known = self.graph, self.known
         shape = graph.shape(row)
         parts = [graph.names[row] + (f" ({shape_math(shape)})" if shape else "")]

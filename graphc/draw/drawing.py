@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import GraphcError, listing, nearest, one_of, switch, visible
 from ..files import file_at, write_file
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .dot import DIRECTIONS, Look, Sheet, sheet
 from .fold import folded, is_large
@@ -102,7 +103,7 @@ def planned(
     return Plan(graph, outline, known, look)
 
 
-def _without(graph: Structure, outline: Outline, hidden: set[int]) -> Outline:
+def _without(graph: Structure, outline: Outline, hidden: set[GraphRow]) -> Outline:
     """The outline without some nodes and their edges."""
     keys = {key_of(graph, row) for row in hidden}
     boxes = tuple(box for box in outline.boxes if box.key not in keys)

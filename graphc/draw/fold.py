@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..derive.evaluation import Edge
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow
 from ..structure.structure import Structure
 from .outline import Arrow, Box, Outline, key_of, layers, total_span
 
@@ -32,13 +32,12 @@ def folded(graph: Structure) -> Outline:
     place = layers(graph)
     order = sorted(set(place.values()))
     signatures = {node: _signature(graph, node) for node in graph.nodes()}
-    in_layer: dict[int, list[int]] = {layer: [] for layer in order}
+    in_layer: dict[int, list[GraphRow]] = {layer: [] for layer in order}
     for node in graph.nodes():
         in_layer[place[node]].append(node)
     content = [tuple(sorted(Counter(signatures[n] for n in in_layer[at]).items())) for at in order]
-    home: dict[
-        int, tuple[int, Signature]
-    ] = {}  # node -> (first layer it is folded into, signature)
+    # node -> (first layer it is folded into, signature)
+    home: dict[GraphRow, tuple[int, Signature]] = {}
     clusters: dict[str, str] = {}
     cluster_of: dict[int, str] = {}
     for start, period, repeats in _runs(content):
@@ -59,7 +58,7 @@ def summary(graph: Structure) -> Outline:
     """The outline of a few bands of layers, in which nodes are told apart by kind only."""
     place = layers(graph)
     depth = max(place.values(), default=0) + 1
-    home: dict[int, tuple[int, Signature]] = {
+    home: dict[GraphRow, tuple[int, Signature]] = {
         node: (place[node] * min(BANDS, depth) // depth, (graph.kind(node),))
         for node in graph.nodes()
     }
@@ -68,11 +67,11 @@ def summary(graph: Structure) -> Outline:
 
 def _outline(
     graph: Structure,
-    home: dict[int, tuple[int, Signature]],
+    home: dict[GraphRow, tuple[int, Signature]],
     cluster_of: dict[int, str],
     clusters: dict[str, str],
 ) -> Outline:
-    members: dict[tuple[int, Signature], list[int]] = {}
+    members: dict[tuple[int, Signature], list[GraphRow]] = {}
     for node in graph.nodes():
         members.setdefault(home[node], []).append(node)
     # a text with a space: no node can be called so
@@ -101,7 +100,7 @@ def _outline(
     return Outline(boxes, arrows, clusters, folded=True, note=note)
 
 
-def _signature(graph: Structure, node: int) -> Signature:
+def _signature(graph: Structure, node: GraphRow) -> Signature:
     kind = graph.kind(node)
     shape = "×".join(map(str, graph.shape(node)))
     if kind in ("input", "param"):

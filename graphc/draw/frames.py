@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ..errors import GraphcError
+from ..structure.rows import GraphRow
 from .dot import Reveal, Sheet
 from .drawing import Plan, planned
 from .render import rendered
@@ -25,7 +26,7 @@ def steps(plan: Plan) -> list[Reveal]:
     graph, known = plan.graph, plan.known
     nodes = graph.nodes()
     values = frozenset(node for node in nodes if not graph.formula(node).sources)
-    adjoints: frozenset[int] = frozenset()
+    adjoints: frozenset[GraphRow] = frozenset()
     edges = frozenset(edge for edge in known.local if not known.adjoint)
     found = [Reveal(values, adjoints, edges)]
     for node in nodes:

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from ..algebra.exact import as_float
-from ..derive.modes import PathSum, Term
+from ..derive.pathwise import PathSum, Term
 from ..errors import GraphcError
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 THICK, THICKER = 2.0, 3.5  # of the least and of the most important path
@@ -19,8 +20,8 @@ THICK, THICKER = 2.0, 3.5  # of the least and of the most important path
 class Highlight:
     """Line widths of nodes (by row) and of (source, target) pairs."""
 
-    nodes: dict[int, float] = field(default_factory=dict)
-    edges: dict[tuple[int, int], float] = field(default_factory=dict)
+    nodes: dict[GraphRow, float] = field(default_factory=dict)
+    edges: dict[tuple[GraphRow, int], float] = field(default_factory=dict)
 
 
 def highlighted(graph: Structure, wanted: Any) -> Highlight:

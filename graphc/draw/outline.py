@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..derive.evaluation import Edge
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow
 from ..structure.structure import Structure
 
 
@@ -19,7 +19,7 @@ class Box:
     """One or more nodes of the same kind, drawn as one."""
 
     key: str  # its name in DOT: that of the node, or a text that no node can be called
-    rows: tuple[int, ...]
+    rows: tuple[GraphRow, ...]
     kind: str
     layer: int
     cluster: str = ""
@@ -46,7 +46,7 @@ class Outline:
     note: str = ""  # what a folded drawing leaves out
 
 
-def key_of(graph: Structure, row: int) -> str:
+def key_of(graph: Structure, row: GraphRow) -> str:
     """The name of a node in DOT: its own, if that is a name as it should be."""
     name = graph.names[row]
     return name if name.isidentifier() else f"node {row}"
@@ -55,13 +55,13 @@ def key_of(graph: Structure, row: int) -> str:
 FORWARD, BACKWARD = "forward", "backward"
 
 
-def layers(graph: Structure) -> dict[int, int]:
+def layers(graph: Structure) -> dict[GraphRow, int]:
     """The layer of each node: one after its parents; a leaf stands just before its first use.
 
     The adjoint of a node stands in the layer of that node, so that both passes run side by side.
     """
-    found: dict[int, int] = {}
-    first_use: dict[int, int] = {}
+    found: dict[GraphRow, int] = {}
+    first_use: dict[GraphRow, int] = {}
     derived = {node: of for node, of in graph.derivative_of.items() if node in graph.names}
     for node in graph.nodes():
         sources = graph.formula(node).sources

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from ..algebra.exact import Undefined
 from ..derive.evaluation import Edge
-from ..derive.modes import adjoints, seeds_of
+from ..derive.hops import seeds_of
+from ..derive.modes import adjoints
 from ..derive.request import Request
 from ..errors import GraphcError, one_of
 from ..structure.reach import upstream
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.phrases import Phrase, drawn, leaf, words
@@ -49,14 +50,14 @@ TOO_LONG = Quantity(leaf(ELLIPSIS), "too long to be written down")
 class Quantities:
     """What is known of the nodes (by row) and edges of a graph."""
 
-    values: Mapping[int, Quantity] = field(default_factory=dict)
+    values: Mapping[GraphRow, Quantity] = field(default_factory=dict)
     local: Mapping[Edge, Quantity] = field(default_factory=dict)
-    adjoint: Mapping[int, Quantity] = field(default_factory=dict)
+    adjoint: Mapping[GraphRow, Quantity] = field(default_factory=dict)
     share: Mapping[Edge, Quantity] = field(default_factory=dict)  # what a use adds to an adjoint
-    of: Mapping[int, Any] = field(default_factory=dict)  # what is derived, with its seeds
+    of: Mapping[GraphRow, Any] = field(default_factory=dict)  # what is derived, with its seeds
 
 
-def formula(graph: Structure, node: int) -> Quantity | None:
+def formula(graph: Structure, node: GraphRow) -> Quantity | None:
     """The right-hand side of a node; None for what has none."""
     if graph.ops[node] in ("edges", *LEAVES):
         return None
@@ -93,14 +94,14 @@ def _wanted(show: Any) -> tuple[str, ...]:
     return wanted
 
 
-def _ends(graph: Structure, of: Any, asked: bool) -> dict[int, Any]:
+def _ends(graph: Structure, of: Any, asked: bool) -> dict[GraphRow, Any]:
     """What is derived; nothing if it was not said and the outputs are several."""
     if of is None and not asked and len(graph.outputs()) != 1:
         return {}
     return seeds_of(graph, of)
 
 
-def _lacks_seed(graph: Structure, ends: dict[int, Any]) -> bool:
+def _lacks_seed(graph: Structure, ends: dict[GraphRow, Any]) -> bool:
     """Whether a tensor of several elements is derived without a seed of its shape."""
     return any(
         _is_one(seed) and any(s != 1 for s in graph.shape(row)) for row, seed in ends.items()
@@ -111,7 +112,7 @@ def _is_one(seed: Any) -> bool:
     return isinstance(seed, int) and seed == 1
 
 
-def marked(graph: Structure, of: Any) -> dict[int, Any]:
+def marked(graph: Structure, of: Any) -> dict[GraphRow, Any]:
     """What is derived: `of`, or the only output, or nothing."""
     return _ends(graph, of, asked=False)
 
@@ -123,14 +124,14 @@ def _at_a_point(
     graph: Structure,
     at: Mapping[str, Any],
     wanted: tuple[str, ...],
-    ends: dict[int, Any],
-    needed: set[int] | None,
+    ends: dict[GraphRow, Any],
+    needed: set[GraphRow] | None,
 ) -> Quantities:
     request = Request(graph, at, needed=needed)
     evaluation = request.evaluation
-    values: dict[int, Quantity] = {}
+    values: dict[GraphRow, Quantity] = {}
     local: dict[Edge, Quantity] = {}
-    adjoint: dict[int, Quantity] = {}
+    adjoint: dict[GraphRow, Quantity] = {}
     if "values" in wanted:
         for node in graph.nodes():
             value = _known(evaluation.value, node)
@@ -156,9 +157,9 @@ def _at_a_point(
     return Quantities(values, local, adjoint, share)
 
 
-def _shared(graph: Structure, nodes: Iterable[int]) -> list[Edge]:
+def _shared(graph: Structure, nodes: Iterable[GraphRow]) -> list[Edge]:
     """The edges into these nodes from parameters that several of them use."""
-    uses: dict[int, list[Edge]] = {}
+    uses: dict[GraphRow, list[Edge]] = {}
     for node in nodes:
         for edge, source in graph.edges_of(node):
             if graph.ops[source] == "param":
@@ -166,7 +167,7 @@ def _shared(graph: Structure, nodes: Iterable[int]) -> list[Edge]:
     return [edge for edges in uses.values() if len(edges) > 1 for edge in edges]
 
 
-def _known(ask: Any, node: int) -> Any:
+def _known(ask: Any, node: GraphRow) -> Any:
     """What is known of a node at this point, None if it needs a value that was not given."""
     try:
         return ask(node)
@@ -184,11 +185,11 @@ def _number(value: Any) -> Quantity:
 # In symbols.
 
 
-def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[int, Any]) -> Quantities:
+def _in_symbols(graph: Structure, wanted: tuple[str, ...], ends: dict[GraphRow, Any]) -> Quantities:
     local = _symbolic(graph, _local_formulas) if "local" in wanted else {}
     seeds = {row: _seed(graph, row, seed) for row, seed in ends.items()}
 
-    def steps(request: Request) -> dict[int, Quantity]:
+    def steps(request: Request) -> dict[GraphRow, Quantity]:
         return {row: _expression(request, z) for row, z in adjoints(request, seeds).items()}
 
     def shares(request: Request) -> dict[Edge, Quantity]:
@@ -223,7 +224,7 @@ def _is_slow(graph: Structure) -> bool:
     )
 
 
-def _seed(graph: Structure, row: int, seed: Any) -> Any:
+def _seed(graph: Structure, row: GraphRow, seed: Any) -> Any:
     """The seed; a tensor of several elements that was given none has its adjoint as a symbol."""
     missing = _lacks_seed(graph, {row: seed})
     return graph.unused_name(f"{graph.names[row]}_bar") if missing else seed

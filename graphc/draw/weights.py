@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ..derive.evaluation import Edge
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 PRODUCTS = ("mul", "contract")
 
 
-def on_edges(graph: Structure) -> dict[int, tuple[Edge, ...]]:
+def on_edges(graph: Structure) -> dict[GraphRow, tuple[Edge, ...]]:
     """{parameter: edges that it is written on}; the others, such as biases, stay nodes."""
-    found: dict[int, list[Edge]] = {}
-    staying: set[int] = set()
+    found: dict[GraphRow, list[Edge]] = {}
+    staying: set[GraphRow] = set()
     for node in graph.nodes():
         formula = graph.formula(node)
         partners = _partners(graph, node)
@@ -29,9 +30,9 @@ def on_edges(graph: Structure) -> dict[int, tuple[Edge, ...]]:
     return {weight: tuple(edges) for weight, edges in found.items() if weight not in staying}
 
 
-def _partners(graph: Structure, node: int) -> dict[int, set[int]]:
+def _partners(graph: Structure, node: GraphRow) -> dict[GraphRow, set[GraphRow]]:
     """{parameter: the nodes that it multiplies directly} within one formula."""
-    partners: dict[int, set[int]] = {}
+    partners: dict[GraphRow, set[GraphRow]] = {}
     for row in graph.formula(node).rows:
         operands = graph.operands[row]
         if graph.ops[row] not in PRODUCTS or len(operands) != 2:

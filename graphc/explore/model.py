@@ -11,13 +11,14 @@ import numpy as np
 
 from ..algebra.exact import as_float
 from ..derive.evaluation import Edge
-from ..derive.modes import seeds_of
+from ..derive.hops import seeds_of
 from ..derive.request import Request, free_symbols
 from ..draw.mathematics import ELLIPSIS, plain
 from ..draw.quantities import Quantity, formula, quantities, result_line
 from ..draw.themes import KINDS
 from ..errors import GraphcError, one_of
 from ..structure.reach import origins
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.letters import name_math
 from ..table.phrases import drawn, tokens
@@ -52,7 +53,9 @@ def model(
     }
 
 
-def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -> dict[str, Any]:
+def _node(
+    graph: Structure, node: GraphRow, place: Mapping[GraphRow, int], point: Start
+) -> dict[str, Any]:
     name, declared = graph.names[node], formula(graph, node)
     return {
         "name": plain(name),
@@ -68,7 +71,7 @@ def _node(graph: Structure, node: int, place: Mapping[int, int], point: Start) -
 
 
 def _parts(
-    graph: Structure, node: int, declared: Quantity, place: Mapping[int, int]
+    graph: Structure, node: GraphRow, declared: Quantity, place: Mapping[GraphRow, int]
 ) -> list[str | int]:
     """The formula of a scalar node, cut where names stand: numbers can be put there."""
     formula = graph.formula(node)
@@ -90,7 +93,7 @@ def _parts(
     return [*parts, run]
 
 
-def _edges(graph: Structure, place: Mapping[int, int]) -> list[dict[str, Any]]:
+def _edges(graph: Structure, place: Mapping[GraphRow, int]) -> list[dict[str, Any]]:
     local = quantities(graph, None, None, show=("local",)).local
     request = Request(graph, None, "steps")
     found = []
@@ -126,7 +129,7 @@ def _carried(request: Request, edge: Edge, suffix: str) -> str:
         return ELLIPSIS
 
 
-def _given(graph: Structure, place: Mapping[int, int], point: Start) -> list[dict[str, Any]]:
+def _given(graph: Structure, place: Mapping[GraphRow, int], point: Start) -> list[dict[str, Any]]:
     """What comes from outside, in the order in which the program takes it."""
     kinds = {graph.names[row]: (graph.ops[row], place[row]) for row in graph.leaves()}
     return [
@@ -144,14 +147,14 @@ def _given(graph: Structure, place: Mapping[int, int], point: Start) -> list[dic
 
 def _ends(
     graph: Structure, of: Any, point: Start
-) -> tuple[list[tuple[str, dict[int, Any]]], dict[int, Any]]:
+) -> tuple[list[tuple[str, dict[GraphRow, Any]]], dict[GraphRow, Any]]:
     """What can be derived, with its seeds, the one to start with first; and that one's seeds.
 
     Nodes of one element, and the elements of outputs and of what was asked for.
     """
     asked = [] if of is None else list(seeds_of(graph, of))
     outputs = graph.outputs()
-    choices: list[tuple[str, dict[int, Any]]] = []
+    choices: list[tuple[str, dict[GraphRow, Any]]] = []
     for node in reversed(graph.nodes()):
         shape = _sizes(graph, node, point)
         name, count = plain(graph.names[node]), math.prod(shape)
@@ -179,7 +182,7 @@ def _ends(
     return [first, *(choice for choice in choices if choice is not first)], first[1]
 
 
-def _sizes(graph: Structure, node: int, point: Start) -> list[int]:
+def _sizes(graph: Structure, node: GraphRow, point: Start) -> list[int]:
     return [size if isinstance(size, int) else point.sizes[size] for size in graph.shape(node)]
 
 
@@ -188,7 +191,7 @@ def _flat(value: Any) -> Any:
     return array.ravel().tolist() if array.shape else float(array)
 
 
-def _first_wrt(graph: Structure, ends: Mapping[int, Any]) -> int:
+def _first_wrt(graph: Structure, ends: Mapping[GraphRow, Any]) -> GraphRow:
     """The first param, or input, that has a path to what is derived."""
     above = {node for end in ends for node in origins(graph, end)}
     leaves = [row for row in graph.leaves() if row in above]

@@ -16,6 +16,7 @@ from ..draw.quantities import Quantities, Quantity, quantities
 from ..draw.render import SECONDS, rendered
 from ..draw.svg import SPACE, cleaned, tag, text_of
 from ..draw.themes import FONT, THEMES, Theme, theme_named
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.phrases import leaf
 
@@ -27,7 +28,9 @@ SHAPES = ("path", "polygon", "ellipse")
 INKS = ("ink", "local", "adjoint", "edge", "faint")
 
 
-def scene(graph: Structure, of: Sequence[int], attributes: Mapping[str, Mapping[str, str]]) -> str:
+def scene(
+    graph: Structure, of: Sequence[GraphRow], attributes: Mapping[str, Mapping[str, str]]
+) -> str:
     """The SVG text; elements get the further attributes of their id."""
     plan = Plan(
         graph, every_node(graph), _places(graph, of), Look(theme_named(DRAWN), legend=False)
@@ -52,10 +55,10 @@ def scene(graph: Structure, of: Sequence[int], attributes: Mapping[str, Mapping[
     return text_of(root)
 
 
-def _places(graph: Structure, of: Sequence[int]) -> Quantities:
+def _places(graph: Structure, of: Sequence[GraphRow]) -> Quantities:
     """Where numbers go; the local derivative of a tensor edge is a formula."""
     bare = any(op == "edges" for op in graph.ops)
-    values: dict[int, Quantity] = {}
+    values: dict[GraphRow, Quantity] = {}
     for node in graph.nodes():
         width = RANGE if graph.shape(node) else NUMBER
         values[node] = Quantity(leaf(width), "")

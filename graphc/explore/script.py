@@ -16,6 +16,7 @@ from ..program.backends.javascript import JAVASCRIPT
 from ..program.backends.javascript.script import Script
 from ..program.edges import SYMBOL, edges
 from ..program.program import lower
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 Leaf = Callable[[str], str]
@@ -33,7 +34,11 @@ def program_text(graph: Structure, given: Sequence[str], sizes: Mapping[str, int
     own = edges(graph)
 
     def function(
-        head: str, of: Structure, rows: Sequence[int | None], names: Mapping[str, str], none: str
+        head: str,
+        of: Structure,
+        rows: Sequence[GraphRow | None],
+        names: Mapping[str, str],
+        none: str,
     ) -> str:
         wanted = [row for row in rows if row is not None]
         program, place = lower(of, wanted, JAVASCRIPT.passes("fast", True))
@@ -44,7 +49,7 @@ def program_text(graph: Structure, given: Sequence[str], sizes: Mapping[str, int
             [f"{head} {{", *(f"  {line}" for line in lines), f"  return [{listed}];", "}"]
         )
 
-    def per_edge(rows: Mapping[Edge, int], head: str, none: str) -> str:
+    def per_edge(rows: Mapping[Edge, GraphRow], head: str, none: str) -> str:
         return function(head, own.graph, [rows.get(edge) for edge in order], held, none)
 
     parts = [

@@ -14,6 +14,7 @@ from .. import names as naming
 from ..algebra.exact import Undefined, as_float
 from ..derive.request import Request, free_symbols
 from ..errors import GraphcError
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 STARTS = ((0.5, 0.1), (1.5, 0.1), (-0.5, -0.1), (0.05, 0.01), (10.0, 1.0))
@@ -87,7 +88,7 @@ def _sizes(graph: Structure, point: Mapping[str, Any]) -> dict[str, int]:
     return found
 
 
-def _resolved(graph: Structure, row: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
+def _resolved(graph: Structure, row: GraphRow, sizes: Mapping[str, int]) -> tuple[int, ...]:
     shape = graph.shape(row)
     unknown = [size for size in shape if isinstance(size, str) and size not in sizes]
     if unknown:
@@ -100,7 +101,7 @@ def _resolved(graph: Structure, row: int, sizes: Mapping[str, int]) -> tuple[int
     return found
 
 
-def _check_size(graph: Structure, row: int, elements: int) -> None:
+def _check_size(graph: Structure, row: GraphRow, elements: int) -> None:
     if elements > LARGEST:
         raise GraphcError(
             f"{graph.names[row]!r} has {elements} elements, and a page explores at most {LARGEST}; "

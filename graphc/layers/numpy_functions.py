@@ -19,7 +19,7 @@ from ..shapes import LETTERS, axes_of, axis_of, concrete
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, maximum, minimum, sqrt, where
 from ..table.value import Value
-from . import compositions as layers
+from . import linear, reductions, selections, shaping
 
 Meaning = Callable[..., Any]
 M = TypeVar("M", bound=Meaning)
@@ -143,7 +143,7 @@ def _value(graph: Structure, argument: Any) -> Value:
         argument = argument.tolist()
     if isinstance(argument, (list, tuple)):
         if _holds_values(argument):
-            return Value(graph, layers.stack([_value(graph, part) for part in argument]).row)
+            return Value(graph, selections.stack([_value(graph, part) for part in argument]).row)
         argument = np.asarray(argument)
     if isinstance(argument, np.ndarray) and not argument.ndim:
         argument = argument[()]
@@ -244,7 +244,7 @@ def _vdot(a: Value, b: Value) -> Value:
 
 @means("outer", on="a b")
 def _outer(a: Value, b: Value, out: Any = None) -> Value:
-    product: Value = layers.outer(_ravel(a), _ravel(b))
+    product: Value = linear.outer(_ravel(a), _ravel(b))
     return product
 
 
@@ -263,7 +263,7 @@ def _kron(a: Value, b: Value) -> Value:
     first, second = LETTERS[:rank], LETTERS[rank : 2 * rank]
     both = "".join(map("".join, zip(first, second, strict=True)))
     sizes = concrete((*a.shape, *b.shape), "np.kron")
-    product = layers.contract(f"{first},{second}->{both}", a, b)
+    product = linear.contract(f"{first},{second}->{both}", a, b)
     return _reshape(product, tuple(map(math.prod, zip(sizes[:rank], sizes[rank:], strict=True))))
 
 
@@ -291,7 +291,7 @@ def _contracted(a: Value, b: Value, first: Sequence[int], second: Sequence[int])
     if len(summed) != len(first):
         raise GraphcError("np.tensordot: axes= names an axis twice")
     out = "".join(letter for letter in (*left, *right) if letter not in summed)
-    return layers.contract(f"{''.join(left)},{''.join(right)}->{out}", a, b)
+    return linear.contract(f"{''.join(left)},{''.join(right)}->{out}", a, b)
 
 
 @means("einsum", on="")
@@ -306,7 +306,7 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
     right = spec.partition("->")[2]
     if len(set(right)) != len(right):
         raise GraphcError(f"np.einsum: {spec!r} repeats a letter in its result; use gc.einsum")
-    found: Value = layers.einsum(spec, *(_value(graph, operand) for operand in operands))
+    found: Value = linear.einsum(spec, *(_value(graph, operand) for operand in operands))
     return found
 
 
@@ -314,13 +314,13 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
 def _trace(
     a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Value:
-    traced: Value = layers.trace(_plane("np.trace", a, offset, axis1, axis2))
+    traced: Value = linear.trace(_plane("np.trace", a, offset, axis1, axis2))
     return traced
 
 
 @means("diagonal", method="diagonal")
 def _diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
-    diagonal: Value = layers.diag(_plane("np.diagonal", a, offset, axis1, axis2))
+    diagonal: Value = linear.diag(_plane("np.diagonal", a, offset, axis1, axis2))
     return diagonal
 
 
@@ -345,25 +345,25 @@ def _plane(name: str, a: Value, offset: int, axis1: int, axis2: int) -> Value:
 def _diag(v: Value, k: int = 0) -> Value:
     if k:
         raise GraphcError("np.diag of a value has the main diagonal only; leave k= away")
-    diagonal: Value = layers.diag(v)
+    diagonal: Value = linear.diag(v)
     return diagonal
 
 
 @means("linalg.det")
 def _det(a: Value) -> Value:
-    determinant: Value = layers.det(a)
+    determinant: Value = linear.det(a)
     return determinant
 
 
 @means("linalg.inv")
 def _inv(a: Value) -> Value:
-    inverse: Value = layers.inv(a)
+    inverse: Value = linear.inv(a)
     return inverse
 
 
 @means("linalg.solve", on="a b")
 def _solve(a: Value, b: Value) -> Value:
-    solution: Value = layers.solve(a, b)
+    solution: Value = linear.solve(a, b)
     return solution
 
 
@@ -385,7 +385,11 @@ def _reduction(name: str, reduction: Meaning) -> None:
         return found
 
 
-for _name_of, _layer in (("sum", layers.sum_), ("mean", layers.mean), ("prod", layers.prod)):
+for _name_of, _layer in (
+    ("sum", reductions.sum_),
+    ("mean", reductions.mean),
+    ("prod", reductions.prod),
+):
     _reduction(_name_of, _layer)
 
 
@@ -396,14 +400,14 @@ def _extremum(name: str, reduction: Meaning) -> None:
         return found
 
 
-for _name_of, _layer in (("max", layers.max_), ("min", layers.min_)):
+for _name_of, _layer in (("max", reductions.max_), ("min", reductions.min_)):
     _extremum(_name_of, _layer)
 
 
 @means("ptp")
 def _ptp(a: Value, axis: Any = None, out: Any = None, keepdims: bool = False) -> Value:
-    largest: Value = layers.max_(a, axis=_axis(axis), keepdims=keepdims)
-    smallest: Value = layers.min_(a, axis=axis, keepdims=keepdims)
+    largest: Value = reductions.max_(a, axis=_axis(axis), keepdims=keepdims)
+    smallest: Value = reductions.min_(a, axis=axis, keepdims=keepdims)
     return largest - smallest
 
 
@@ -414,7 +418,7 @@ def _average(
 ) -> Value:  # fmt: skip
     if weights is not None or returned:
         raise GraphcError("np.average of a value has no weights=; write sum(w*x)/sum(w)")
-    average: Value = layers.mean(a, axis=_axis(axis), keepdims=keepdims)
+    average: Value = reductions.mean(a, axis=_axis(axis), keepdims=keepdims)
     return average
 
 
@@ -425,7 +429,7 @@ def _var(
 ) -> Value:  # fmt: skip
     if ddof:
         raise GraphcError("the variance of a value divides by n: leave ddof= away, and scale it")
-    variance: Value = layers.var(a, axis=_axis(axis), keepdims=keepdims)
+    variance: Value = reductions.var(a, axis=_axis(axis), keepdims=keepdims)
     return variance
 
 
@@ -449,7 +453,7 @@ def _norm(x: Value, ord: Any = None, axis: Any = None, keepdims: bool = False) -
             f"np.linalg.norm of a value is the root of the sum of squares: ord={ord!r} of {count} "
             "axes cannot be traced; write it with gc.abs, gc.sum and gc.max"
         )
-    norm: Value = layers.norm(x, axis=axis, keepdims=keepdims)
+    norm: Value = reductions.norm(x, axis=axis, keepdims=keepdims)
     return norm
 
 
@@ -478,7 +482,7 @@ def _copy(a: Value, order: Any = None, subok: bool = False) -> Value:
 
 @means("transpose", "permute_dims")
 def _transpose(a: Value, axes: Any = None) -> Value:
-    transposed: Value = layers.transpose(a, axes=axes)
+    transposed: Value = linear.transpose(a, axes=axes)
     return transposed
 
 
@@ -522,7 +526,7 @@ def _moveaxis(a: Value, source: Any, destination: Any) -> Value:
 
 @means("reshape")
 def _reshape(a: Value, shape: Any, order: str = "C") -> Value:
-    reshaped: Value = layers.reshape(a, shape)
+    reshaped: Value = shaping.reshape(a, shape)
     return reshaped
 
 
@@ -563,7 +567,7 @@ def _expand_dims(a: Value, axis: Any) -> Value:
 
 @means("broadcast_to", on="array")
 def _broadcast_to(array: Value, shape: Any, subok: bool = False) -> Value:
-    repeated: Value = layers.broadcast_to(array, shape)
+    repeated: Value = shaping.broadcast_to(array, shape)
     return repeated
 
 
@@ -589,7 +593,7 @@ def _ones_like(a: Value, dtype: Any = None) -> Value:
 
 @means("full_like", on="a fill_value")
 def _full_like(a: Value, fill_value: Any, dtype: Any = None) -> Value:
-    filled: Value = layers.broadcast_to(_value(a.graph, fill_value), a.shape)
+    filled: Value = shaping.broadcast_to(_value(a.graph, fill_value), a.shape)
     return filled
 
 
@@ -600,7 +604,7 @@ def _full_like(a: Value, fill_value: Any, dtype: Any = None) -> Value:
 def _take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Value:
     if axis is None:
         a, axis = _ravel(a), 0
-    taken: Value = layers.take(a, indices, axis=axis)
+    taken: Value = selections.take(a, indices, axis=axis)
     return taken
 
 
@@ -631,7 +635,7 @@ def _roll(a: Value, shift: Any, axis: Any = None) -> Value:
         return _reshape(_roll(_ravel(a), shift, 0), a.shape)
     place = axis_of(axis, a.shape, "np.roll")
     size = concrete((a.shape[place],), "np.roll")[0]
-    rolled: Value = layers.take(a, [(i - shift) % size for i in range(size)], axis=place)
+    rolled: Value = selections.take(a, [(i - shift) % size for i in range(size)], axis=place)
     return rolled
 
 
@@ -648,7 +652,7 @@ def _diff(a: Value, n: int = 1, axis: int = -1) -> Value:
 def _pad(array: Value, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Value:
     if constant_values != 0:
         raise GraphcError("np.pad of a value puts zeros around it; leave constant_values= away")
-    padded: Value = layers.pad(array, pad_width)
+    padded: Value = selections.pad(array, pad_width)
     return padded
 
 
@@ -669,7 +673,7 @@ def _concatenate(
     parts = _parts(arrays)
     if axis is None:
         parts, axis = [_ravel(part) for part in parts], 0
-    joined: Value = layers.concat(parts, axis=axis)
+    joined: Value = selections.concat(parts, axis=axis)
     return joined
 
 
@@ -677,7 +681,7 @@ def _concatenate(
 def _stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Value:
-    joined: Value = layers.stack(_parts(arrays), axis=axis)
+    joined: Value = selections.stack(_parts(arrays), axis=axis)
     return joined
 
 

@@ -21,9 +21,10 @@ from ..table.functions import FUNCTIONS, Function
 from ..table.matrix_form import ATOM, Piece, bracket
 from ..table.tensors import OPERATIONS, Site
 from .library import Library
-from .program import Program
+from .program import Program, ProgramRow
 
-Writer = Callable[[Program, int, Sequence[Piece]], Piece]  # a row on the texts of its operands
+# a row on the texts of its operands
+Writer = Callable[[Program, ProgramRow, Sequence[Piece]], Piece]
 SHORT = 12  # elements of a constant array that is written where it is used
 
 
@@ -114,7 +115,7 @@ class ArrayText:
 
     # Operations.
 
-    def piece(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    def piece(self, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
         """One row on the texts of its operands."""
         op = program.ops[row]
         written = self._writers.get(op)
@@ -136,7 +137,7 @@ class ArrayText:
         if self.library.name in record.code:
             return _in_code(record, record.code[self.library.name])
 
-        def called(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+        def called(program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
             found = pieces[0][0]
             if native is None:
                 found = self.own(op, *[piece[0] for piece in pieces])[0]
@@ -151,7 +152,7 @@ class ArrayText:
 
         return called
 
-    def is_constant(self, program: Program, row: int) -> bool:
+    def is_constant(self, program: Program, row: ProgramRow) -> bool:
         """Whether a value depends on no argument."""
         if self._constant is None or self._constant[0] is not program:
             found: list[bool] = []
@@ -160,7 +161,7 @@ class ArrayText:
             self._constant = program, found
         return self._constant[1][row]
 
-    def operation(self, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    def operation(self, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
         """A tensor operation, as its record has it."""
         return OPERATIONS[program.ops[row]].array_text(self, site(program, row), pieces)
 
@@ -168,20 +169,20 @@ class ArrayText:
 # Functions that are neither infix nor called.
 
 
-def _constant(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _constant(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     value = program.settings(row)["value"]
     return (text.array(value), ATOM) if np.shape(value) else text.number(value)
 
 
-def _size(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _size(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     return text.size(program.settings(row)["size"]), ATOM
 
 
-def _pi(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _pi(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     return f"{text.namespace}.pi", ATOM
 
 
-def _power(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _power(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     exponent, binding = text.number(program.settings(row)["exponent"])
     simple = pieces[0][1] >= 8 and pieces[0][0].isidentifier() and binding >= 3
     tight = "**" if simple else " ** "
@@ -189,19 +190,19 @@ def _power(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece])
     return f"{bracket(pieces[0], 5)}{tight}{right}", 4
 
 
-def _pow(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _pow(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     return f"{bracket(pieces[0], 5)} ** {bracket(pieces[1], 4)}", 4
 
 
-def _negative(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _negative(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     return f"-{bracket(pieces[0], 3)}", 3
 
 
-def _itself(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _itself(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     return pieces[0]
 
 
-def _choice(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+def _choice(text: ArrayText, program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
     texts = [piece[0] for piece in pieces]
     both = [program.number(operand) for operand in program.operands[row][1:]]
     if None not in both:  # two bare numbers would be float64
@@ -211,7 +212,7 @@ def _choice(text: ArrayText, program: Program, row: int, pieces: Sequence[Piece]
     return text.call("where", *texts)
 
 
-SPECIAL: Mapping[str, Callable[[ArrayText, Program, int, Sequence[Piece]], Piece]] = {
+SPECIAL: Mapping[str, Callable[[ArrayText, Program, ProgramRow, Sequence[Piece]], Piece]] = {
     "const": _constant,
     "size": _size,
     "pi": _pi,
@@ -229,7 +230,7 @@ def _infix(record: Function) -> Writer:
     sign, binding = record.infix, record.binding
     least = binding or 1
 
-    def written(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    def written(program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
         (left, tight), (right, tighter) = pieces
         if tight < least:
             left = f"({left})"
@@ -244,7 +245,7 @@ def _in_code(record: Function, code: str) -> Writer:
     """The code that a record has for the library."""
     ours = record.origin == "graphc"  # whose code needs no brackets around its operands
 
-    def written(program: Program, row: int, pieces: Sequence[Piece]) -> Piece:
+    def written(program: Program, row: ProgramRow, pieces: Sequence[Piece]) -> Piece:
         inside = [piece[0] if ours else bracket(piece, ATOM) for piece in pieces]
         names = dict(zip(record.parameters, inside, strict=False))
         found = code.format(**names)
@@ -253,7 +254,7 @@ def _in_code(record: Function, code: str) -> Writer:
     return written
 
 
-def site(program: Program, row: int) -> Site:
+def site(program: Program, row: ProgramRow) -> Site:
     """Where a tensor operation stands in a program."""
     return Site(
         settings=program.settings(row),

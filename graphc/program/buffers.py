@@ -10,33 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from .program import Program
+from .program import Program, ProgramRow
 
 
 @dataclass
 class Run:
     """One execution of a row: which runs it reads, and when its value is needed last."""
 
-    row: int
-    reads: tuple[int, ...]  # positions of runs; -1 - row for a row that needs no run
+    row: ProgramRow
+    reads: tuple[int, ...]  # positions of runs; -1 for an operand that needs no run
     last: int = -1  # a position; the length of the schedule for a value that is wanted
 
 
 def runs(
     program: Program,
-    schedule: Sequence[int],
-    free: Callable[[int], bool],
-    wanted: Collection[int] = (),
-    looks_at: Callable[[int], Collection[int]] = lambda row: (),
+    schedule: Sequence[ProgramRow],
+    free: Callable[[ProgramRow], bool],
+    wanted: Collection[ProgramRow] = (),
+    looks_at: Callable[[ProgramRow], Collection[ProgramRow]] = lambda row: (),
 ) -> list[Run]:
     """The schedule as runs. `free` rows (arguments, constants) are there without running.
 
     `looks_at` gives the operands whose memory a row shares where it has none of its own.
     """
-    latest: dict[int, int] = {}
+    latest: dict[ProgramRow, int] = {}
     found: list[Run] = []
     for position, row in enumerate(schedule):
-        reads = tuple(-1 - o if free(o) else latest[o] for o in program.operands[row])
+        reads = tuple(-1 if free(o) else latest[o] for o in program.operands[row])
         for read in reads:
             if read >= 0:
                 found[read].last = position

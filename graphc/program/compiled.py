@@ -16,13 +16,17 @@ from ..algebra.exact import as_float, brief
 from ..algebra.given import check_real
 from ..collecting import collection_rests
 from ..errors import GraphcError, listing, nearest
-from ..files import write_file
+from ..files import file_at, write_file
+from ..table.late import LATE
 from .module import Task
 from .options import Options
-from .planning import Plan, written
+from .planning import Plan, files, written
+from .refilling import Buffers, copying
+from .shipping import Shipment, in_python
 
 ABSENT = np.zeros(())  # stands for a number that is not needed and was not given
-PLAIN = frozenset((float, int, bool, np.float64, np.float32))  # taken without a closer look
+NUMBERS = frozenset((float, int, np.float64))  # plain numbers: one point
+PLAIN = NUMBERS | {bool, np.float32}  # taken without a closer look
 
 
 class Compiled:
@@ -52,6 +56,7 @@ class Compiled:
         quiet: Callable[[], AbstractContextManager[Any]] = partial(np.errstate, all="ignore")
         self._quiet = quiet if "where" in one.program.ops else nullcontext
         self._functions: dict[str, Any] = {}
+        self._at_numbers: Callable[..., Any] | None = None  # a shorter way, where there is one
 
     @cached_property
     def source(self) -> str:
@@ -63,16 +68,47 @@ class Compiled:
         return f"<compiled {self.want}({', '.join(self.arguments)})>"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the standalone module."""
-        write_file(path, self.source)
+        """Writes the standalone module, and the header of a file of C beside it."""
+        for name, text in files(self._task, self._options, str(file_at(path))).items():
+            write_file(name, text)
+
+    def map(self, data: Mapping[str, Any], chunks: Any = None, client: Any = None) -> Any:
+        """The results at all points of large arrays, lazy arrays of Dask, block by block."""
+        return LATE["map"](self.shipment(), data, chunks, client)
+
+    def reduce(
+        self,
+        data: Mapping[str, Any],
+        params: Mapping[str, Any] | None = None,
+        chunks: Any = None,
+        client: Any = None,
+        **settings: Any,
+    ) -> Any:
+        """The results over all rows of the data, chunk by chunk: `(value, grads)`.
+
+        Settings: over (the size that counts the rows), on_error ("raise", "skip"), progress.
+        """
+        return LATE["reduce"](self.shipment(), data, params, chunks, client, **settings)
+
+    def shipment(self) -> Shipment:
+        """This function as it is sent to other processes."""
+        task, chosen = in_python(self._task, self._options)
+        return Shipment(task, chosen, self._dtype, self._arranged)
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The result, as `want` says; arguments by position (inputs, then params) or by name."""
-        given: Sequence[Any] = list(args)
-        if len(given) == 1 and isinstance(given[0], Mapping):
-            given, named = [], {**given[0], **named}
-        if named or len(given) != len(self.arguments):
+        given: Sequence[Any] = args
+        if len(args) == 1 and type(args[0]) not in PLAIN and isinstance(args[0], Mapping):
+            given, named = (), {**args[0], **named}
+        if named and not given and tuple(named) == self.arguments:
+            given = tuple(named.values())
+        elif named or len(given) != len(self.arguments):
             given = self._arranged(given, named)
+        if self._at_numbers is not None and NUMBERS.issuperset(map(type, given)):
+            try:
+                return self._at_numbers(*given)
+            except ArithmeticError as error:
+                raise self._told(error, given) from None
         for place, value in enumerate(given):
             if type(value) not in PLAIN and not (
                 type(value) is np.ndarray and value.dtype.kind in "fiub"
@@ -92,6 +128,14 @@ class Compiled:
                 return self._function(dtype)(*given)
         except (ValueError, ArithmeticError) as error:
             raise self._told(error, given) from None
+
+    def buffers(self) -> Buffers:
+        """Arrays to be filled and read, around calls that allocate nothing; each is one point."""
+        if self._task.reduce:
+            raise GraphcError("buffers() hold one point; leave reduce= out")
+        function = self._function(self._options.dtype)
+        made = getattr(function, "buffers", None)
+        return copying(self._task, function, self._options.dtype) if made is None else made()
 
     def _check(self, place: int, value: Any) -> None:
         """Refuses an argument that is not real; what is not needed may be None."""
@@ -145,9 +189,16 @@ class Compiled:
             assert function is not None, chosen.backend.name  # only such back ends are offered
             with collection_rests():
                 found = self._functions[dtype] = function(self._task, chosen)
+            if self._dtype is not None:
+                self._at_numbers = getattr(found, "numbers", None)
         return found
 
     def _arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        if not args and len(named) == len(self.arguments):
+            try:
+                return [named[name] for name in self.arguments]
+            except KeyError:
+                pass  # one of them is wrong, and told below
         if len(args) > len(self.arguments):
             raise GraphcError(
                 f"{self.want} takes {len(self.arguments)} arguments "

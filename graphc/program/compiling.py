@@ -8,7 +8,7 @@ from ..collecting import collection_rests
 from ..structure.structure import Structure
 from .compiled import Compiled
 from .options import options
-from .planning import planned, written
+from .planning import files, planned, written
 from .wants import question
 
 
@@ -26,6 +26,23 @@ def emit(
     with collection_rests():
         one, _ = planned(asked, chosen)
         return written(one, chosen)
+
+
+def emit_files(
+    graph: Structure,
+    path: str,
+    of: Any = None,
+    wrt: Any = None,
+    want: str = "value_and_grad",
+    style: str = "readable",
+    **settings: Any,
+) -> dict[str, str]:
+    """{path: text} of a standalone module, and of the header beside it where there is one."""
+    asked = question(graph, of, wrt, want)
+    chosen = options(style=style, **settings)
+    with collection_rests():
+        one, _ = planned(asked, chosen)
+        return files(one, chosen, path)
 
 
 def compile_graph(

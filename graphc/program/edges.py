@@ -14,6 +14,7 @@ from ..algebra.rules import rule
 from ..derive.differentiate import rows_evaluation
 from ..derive.evaluation import Edge, Evaluation
 from ..shapes import Shape
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 
@@ -25,13 +26,15 @@ class Edges:
     """Rows of a copy of the graph in which every node is a leaf."""
 
     graph: Structure
-    local: dict[Edge, int] = field(default_factory=dict)
-    gate: dict[Edge, int] = field(default_factory=dict)  # 0 where a branch was not taken
-    pull: dict[Edge, int] = field(default_factory=dict)
-    push: dict[Edge, int] = field(default_factory=dict)
-    adjoint: dict[int, str] = field(default_factory=dict)  # node -> the leaf that is pulled
+    local: dict[Edge, GraphRow] = field(default_factory=dict)
+    gate: dict[Edge, GraphRow] = field(default_factory=dict)  # 0 where a branch was not taken
+    pull: dict[Edge, GraphRow] = field(default_factory=dict)
+    push: dict[Edge, GraphRow] = field(default_factory=dict)
+    adjoint: dict[GraphRow, str] = field(default_factory=dict)  # node -> the leaf that is pulled
     tangent: dict[Edge, str] = field(default_factory=dict)  # edge -> the leaf that is pushed
-    switches: list[tuple[int, int]] = field(default_factory=list)  # (node, row that is 0 on a kink)
+    switches: list[tuple[GraphRow, GraphRow]] = field(
+        default_factory=list
+    )  # (node, row that is 0 on a kink)
 
 
 def edges(graph: Structure) -> Edges:
@@ -48,13 +51,13 @@ def edges(graph: Structure) -> Edges:
         found.switches.extend((node, row) for row in _switches(evaluation, node))
     for row in graph.nodes():
         copy.ops[row], copy.operands[row] = "input", ()
-    for row, op in enumerate(copy.ops):
+    for row, op in zip(copy.in_order(), copy.ops, strict=True):
         if op == "symbol":
             copy.names[row] = SYMBOL.format(copy.attributes[row]["symbol"])
     return found
 
 
-def _scalar(found: Edges, rows: Formulas, evaluation: Evaluation, node: int) -> None:
+def _scalar(found: Edges, rows: Formulas, evaluation: Evaluation, node: GraphRow) -> None:
     for edge, _ in found.graph.edges_of(node):
         local = evaluation.local(node)[edge]
         if local is None:
@@ -66,7 +69,7 @@ def _scalar(found: Edges, rows: Formulas, evaluation: Evaluation, node: int) -> 
             found.gate[node, edge] = rows.gates.indicator(rows.gates.masks[local])
 
 
-def _switches(evaluation: Evaluation, node: int) -> Iterator[int]:
+def _switches(evaluation: Evaluation, node: GraphRow) -> Iterator[GraphRow]:
     """The rows that are 0 where a function of the node's formula has a kink."""
     graph = evaluation.graph
     for row in graph.formula(node).rows:
@@ -76,7 +79,7 @@ def _switches(evaluation: Evaluation, node: int) -> Iterator[int]:
                 yield switch.run(evaluation.algebra, [*operands, row])
 
 
-def _tensor(found: Edges, evaluation: Evaluation, node: int) -> None:
+def _tensor(found: Edges, evaluation: Evaluation, node: GraphRow) -> None:
     graph = found.graph
     adjoint = _leaf(graph, f"{graph.names[node]}_bar", graph.shape(node))
     found.adjoint[node] = graph.names[adjoint]
@@ -92,7 +95,7 @@ def _tensor(found: Edges, evaluation: Evaluation, node: int) -> None:
             found.tangent[node, edge] = graph.names[tangent]
 
 
-def _leaf(graph: Structure, stem: str, shape: Shape) -> int:
+def _leaf(graph: Structure, stem: str, shape: Shape) -> GraphRow:
     row = graph.append("input")
     if shape:
         graph.shapes[row] = shape

@@ -18,6 +18,7 @@ class Library:
     namespace: str  # what the package is called in the text
     like: str | None = None  # another one whose functions it has, too
     lacks: Mapping[str, str] = field(default_factory=dict)  # functions of NumPy -> definitions
+    vector: bool = False  # whether it has the functions of native/vector_maths.h, by our names
     beside: tuple[str, ...] = ()  # packages whose functions are imported by their names
 
     @property
@@ -27,6 +28,8 @@ class Library:
 
     def native(self, record: Function) -> str | None:
         """The library's function for a record, or None."""
+        if self.vector and record.vector and len(record.parameters) == 1:
+            return record.name
         own = record.native.get(self.name)
         return record.native.get(self.like) if own is None and self.like else own
 

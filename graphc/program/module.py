@@ -9,18 +9,19 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphcError
 from ..shapes import Shape, Size, shape_text
 from ..structure.reach import ancestors
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import graph_text
 from .array_text import ArrayText
 from .definitions import definitions
 from .library import Library
 from .naming import Naming
-from .program import Program
+from .program import Program, ProgramRow
 from .question import Derived, Matrix, Question, Results, flat, leaves, mapped
 from .scheduling import Schedule, schedule
 from .selfcheck import self_check
@@ -40,11 +41,13 @@ class Task:
     asked: Question
     derived: Derived
     program: Program
-    results: Results  # rows of the program
-    arguments: tuple[int, ...]  # leaves of the derived graph, in the order of the call
-    needed: frozenset[int]  # those without which there is no answer
-    read: Mapping[int, None]  # those that the text reads, in order, some only to learn the points
+    results: Results[ProgramRow]  # rows of the program
+    arguments: tuple[GraphRow, ...]  # leaves of the derived graph, in the order of the call
+    needed: frozenset[GraphRow]  # those without which there is no answer
+    # those that the text reads, in order, some only to learn the points
+    read: Mapping[GraphRow, None]
     options: Options
+    tape: Any = None  # its rows as they were declared, where nothing is derived
 
     @property
     def reduce(self) -> str | None:
@@ -72,7 +75,7 @@ class Task:
         told = [row for row in self.read if row not in tangents]
         return sorted({s for row in told for s in self.graph.shape(row) if isinstance(s, str)})
 
-    def rows(self) -> list[int]:
+    def rows(self) -> list[ProgramRow]:
         return flat(self.results)
 
 
@@ -80,7 +83,7 @@ def task(
     asked: Question,
     derived: Derived,
     program: Program,
-    place: dict[int, int],
+    place: dict[GraphRow, ProgramRow],
     chosen: Options,
 ) -> Task:
     """The function to be written, with its arguments in order: all that were declared."""
@@ -98,7 +101,7 @@ def task(
         if missing:
             needed.add(row)
             known |= missing
-    around: set[int] = set()
+    around: set[GraphRow] = set()
     if maps_points(asked, results):
         # what the answer was asked of says at which points, even where a slope is the same at all
         around = set(ancestors(graph, [graph.row(name) for name in asked.of]))
@@ -110,15 +113,19 @@ def task(
     return Task(asked, derived, program, results, arguments, frozenset(needed), read, chosen)
 
 
-def maps_points(asked: Question, results: Results) -> bool:
+def maps_points(asked: Question, results: Results[ProgramRow]) -> bool:
     """Whether an answer is one for each point: a graph of scalars."""
     return not asked.graph.has_tensors and not isinstance(results, Sparse)
 
 
-def _sizes(program: Program, results: Results) -> set[Size]:
+def _sizes(program: Program, results: Results[ProgramRow]) -> set[Size]:
     """The sizes that the text mentions: of rows, of blocks of a matrix, as numbers."""
     found = {size for shape in program.shapes.values() for size in shape}
-    found |= {program.settings(row)["size"] for row, op in enumerate(program.ops) if op == "size"}
+    found |= {
+        program.settings(row)["size"]
+        for row, op in zip(program.in_order(), program.ops, strict=True)
+        if op == "size"
+    }
     if isinstance(results, Matrix):
         found |= {size for shape in (*results.heights, *results.widths) for size in shape}
     return found
@@ -284,14 +291,19 @@ def docstring(first: Task) -> str:
         lines += ["Shapes of the arguments; the others are scalars:", "", *shaped, ""]
     else:
         lines += ["Arguments are numbers or arrays of points, which broadcast.", ""]
-    try:
-        text = graph_text(asked.graph)
-    except GraphcError:
-        text = ""
-    if text and len(text) <= LONGEST_TEXT:
-        lines += ["The graph:", "", *(f"    {_safe(line)}".rstrip() for line in text.splitlines())]
-        lines.append("")
+    text = graph_lines(asked.graph)
+    if text:
+        lines += ["The graph:", "", *(f"    {_safe(line)}".rstrip() for line in text), ""]
     return "\n".join(lines) + '"""\n'
+
+
+def graph_lines(graph: Structure) -> list[str]:
+    """The graph's text for a comment; nothing if it is long or cannot be written."""
+    try:
+        text = graph_text(graph)
+    except GraphcError:
+        return []
+    return text.splitlines() if len(text) <= LONGEST_TEXT else []
 
 
 def _safe(text: str) -> str:

@@ -12,11 +12,16 @@ import numpy as np
 from ..errors import GraphcError, listing, nearest, one_of, switch
 from .backend import STYLES, Backend
 from .backends import BACKENDS, offered
-from .backends.numpy import NUMPY
+from .backends.native import AUTO
 from .wants import MODES
 
 DTYPES = ("float32", "float64")
-NAMES = ("backend", "mode", "style", "dtype", "reduce", "sparse", "checkpoint")
+NAMES = (
+    *("backend", "mode", "style", "dtype", "reduce", "sparse", "checkpoint"),
+    *("threads", "maths"),
+)
+MATHS = ("libm", "own")
+MOST_THREADS = 256
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -24,7 +29,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 class Options:
     """How a function is to be written; checked."""
 
-    backend: Backend = NUMPY
+    backend: Backend = AUTO
     mode: str = "auto"
     style: str = "fast"
     dtype: str = "float64"
@@ -32,6 +37,8 @@ class Options:
     sparse: bool = False
     every: int | None = None  # checkpoints: keep the values of every so many layers
     budget: int | None = None  # checkpoints: bytes of intermediate values
+    threads: int = 1  # that share the points
+    maths: str = "libm"  # whose functions C calls: own are our vector maths
 
 
 def options(**given: Any) -> Options:
@@ -44,13 +51,15 @@ def options(**given: Any) -> Options:
 
 
 def _checked(
-    backend: str = "numpy",
+    backend: str = "auto",
     mode: str = "auto",
     style: str = "fast",
     dtype: Any = "float64",
     reduce: str | None = None,
     sparse: bool = False,
     checkpoint: Any = None,
+    threads: int = 1,
+    maths: str = "libm",
 ) -> Options:
     one_of(backend, offered(), "backend")
     chosen = BACKENDS[backend]
@@ -68,7 +77,16 @@ def _checked(
         raise GraphcError(f"sparse=True gives scipy matrices; use backend={able}")
     if sparse and find_spec("scipy") is None:
         raise GraphcError("sparse=True gives scipy matrices; install it with 'pip install scipy'")
-    return Options(chosen, mode, style, dtype_name(dtype), reduce, sparse, every, budget)
+    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+        raise GraphcError(f"threads={threads!r} is not a number from 1 to {MOST_THREADS}")
+    one_of(maths, MATHS, "maths")
+    if maths != "libm" and not chosen.own_maths:
+        able = listing(repr(one.name) for one in BACKENDS.values() if one.own_maths)
+        raise GraphcError(
+            f"maths={maths!r} puts our vector maths into a file of C; use backend={able}"
+        )
+    name = dtype_name(dtype)
+    return Options(chosen, mode, style, name, reduce, sparse, every, budget, threads, maths)
 
 
 def dtype_name(dtype: Any) -> str:

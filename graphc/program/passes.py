@@ -5,17 +5,17 @@ Folding computes what is known, and composed functions become the operations the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ..algebra.arithmetic import NUMBERS
 from ..algebra.exact import Exact, Undefined, as_float
-from ..algebra.rewrites import OWN, STRENGTH, UNITS, Args, Rule, Table
+from ..algebra.rewrites import OWN, STRENGTH, UNITS, Rule, Table
 from ..algebra.rules import formula
 from ..structure.rows import Settings
 from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Local, Operation
-from .program import Program
+from .program import Program, ProgramRow
 
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "power")
 
@@ -27,7 +27,9 @@ def _folded(kinds: tuple[type, ...]) -> Callable[[str], Rule]:
     """A rule that computes an operation on constants, if the result is a number of these kinds."""
 
     def of(op: str) -> Rule:
-        def rule(program: Program, args: Args, settings: Settings) -> int | None:
+        def rule(
+            program: Program, args: Sequence[ProgramRow], settings: Settings
+        ) -> ProgramRow | None:
             for arg in args:
                 if program.ops[arg] != "const":
                     return None
@@ -56,10 +58,11 @@ FOLD_ALL: Table = {
 
 
 def _expanded(op: str) -> Rule:
-    def rule(program: Program, args: Args, settings: Settings) -> int | None:
+    def rule(program: Program, args: Sequence[ProgramRow], settings: Settings) -> ProgramRow | None:
         template = formula(op, len(args), settings, exact=False)
         assert template is not None
-        return int(template.run(program, args))
+        found: ProgramRow = template.run(program, args)
+        return found
 
     return rule
 
@@ -67,11 +70,12 @@ def _expanded(op: str) -> Rule:
 def _by_formula(operation: Operation) -> Rule:
     """A tensor operation as the operations of its formula."""
 
-    def rule(program: Program, args: Args, settings: Settings) -> int | None:
+    def rule(program: Program, args: Sequence[ProgramRow], settings: Settings) -> ProgramRow | None:
         assert operation.formula is not None
         shapes = [program.shape(arg) for arg in args]
         here = Local(settings=settings, shapes=shapes, shape=(), algebra=program, args=args)
-        return int(operation.formula(here))
+        found: ProgramRow = operation.formula(here)
+        return found
 
     return rule
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from ..errors import GraphcError
 from .module import Task, task
@@ -26,9 +27,11 @@ class Plan:
     reason: str
     recomputed: int = 0  # operations that run a second time, because of checkpoints
     colours: int | None = None  # groups of columns that a sparse matrix has
+    engine: str = "numpy"  # what runs it
 
     def __str__(self) -> str:
         parts = [f"{self.mode}: {self.operations} operations", f"{self.memory} bytes"]
+        parts.append(f"engine {self.engine}")
         if self.recomputed:
             parts.append(f"{self.recomputed} operations run twice")
         if self.colours is not None:
@@ -45,7 +48,9 @@ def planned(asked: Question, chosen: Options) -> tuple[Task, Plan]:
         )
     if chosen.reduce and chosen.sparse:
         raise GraphcError("sparse=True takes one point; leave reduce= out")
-    return _chosen(asked, chosen)
+    short = chosen.backend.short
+    found = short(asked, chosen) if short is not None else None
+    return lowered(asked, chosen) if found is None else found
 
 
 def companions(asked: Question, chosen: Options) -> list[Task]:
@@ -57,11 +62,29 @@ def companions(asked: Question, chosen: Options) -> list[Task]:
     return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
 
 
+def in_words(one: Task, chosen: Options) -> tuple[Task, Options]:
+    """The task and the options as they are written: lowered for the back end that writes them."""
+    if chosen.backend.writes is None:
+        return one, chosen
+    chosen = replace(chosen, backend=chosen.backend.writes)
+    return planned(one.asked, chosen)[0], chosen
+
+
 def written(one: Task, chosen: Options) -> str:
     """The text of the module: the function asked for, then its companion."""
+    one, chosen = in_words(one, chosen)
     module = chosen.backend.module
     assert module is not None, chosen.backend.name  # only such back ends are offered
     return module([one, *companions(one.asked, chosen)], chosen, True)
+
+
+def files(one: Task, chosen: Options, path: str) -> dict[str, str]:
+    """{path: text}: the module, and the header beside it if the back end has one."""
+    found = {path: written(one, chosen)}
+    header = chosen.backend.header
+    if header is not None:
+        found[str(PurePath(path).with_suffix(".h"))] = header([one], chosen, path)
+    return found
 
 
 def _task(asked: Question, mode: str, chosen: Options) -> Task:
@@ -75,10 +98,13 @@ def _task(asked: Question, mode: str, chosen: Options) -> Task:
 def _plan(one: Task, mode: str, reason: str) -> Plan:
     made = one.schedule
     found = colours(one.results) if isinstance(one.results, Sparse) else None
-    return Plan(mode, one.program.operations(), made.memory, reason, made.recomputed, found)
+    backend = one.options.backend
+    engine, why = backend.engine(one, one.options) if backend.engine else (backend.name, "")
+    reason = f"{reason}; {why}" if why else reason
+    return Plan(mode, one.program.operations(), made.memory, reason, made.recomputed, found, engine)
 
 
-def _chosen(asked: Question, chosen: Options) -> tuple[Task, Plan]:
+def lowered(asked: Question, chosen: Options) -> tuple[Task, Plan]:
     """The task in the mode asked for, or in the one with fewer operations."""
     back, forth = sweeps(asked)
     if chosen.sparse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..algebra.arithmetic import NUMBERS, Numbers
 from ..algebra.exact import Undefined, as_float
 from ..algebra.rules import rule
 from ..errors import GraphcError
-from ..shapes import Shape
+from ..structure.rows import GraphRow
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS
 from .program import Program, evaluate
@@ -23,14 +24,80 @@ DISTANCE = 1e-3  # from a kink
 LARGEST = 200_000  # elements of all arguments for which a point is looked for
 
 
-def point_texts(
+@dataclass(frozen=True)
+class Number:
+    """A number."""
+
+    value: float
+
+    @property
+    def text(self) -> str:
+        """Code of NumPy that gives it."""
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """An array without pattern: no two elements alike, of full rank; lifted: a stable matrix.
+
+    Its elements are sines of squares: a matrix of sin(a*i + b*j) has rank 2.
+    """
+
+    shape: tuple[int, ...]
+    place: int  # among the arguments
+    lifted: bool
+
+    @property
+    def is_square(self) -> bool:
+        return len(self.shape) == 2 and self.shape[0] == self.shape[1]
+
+    @property
+    def value(self) -> Any:
+        first = self.place + 1
+        wave = np.sin(np.arange(first, first + math.prod(self.shape)) ** 2).reshape(self.shape)
+        if not self.lifted:
+            return wave
+        return wave + self.shape[0] * np.eye(self.shape[0]) if self.is_square else 1.5 + wave
+
+    @property
+    def text(self) -> str:
+        first = self.place + 1
+        wave = f"np.sin(np.arange({first}, {first + math.prod(self.shape)}) ** 2)"
+        wave += f".reshape({self.shape})"
+        if not self.lifted:
+            return wave
+        size = self.shape[0]
+        return f"{wave} + {size} * np.eye({size})" if self.is_square else f"1.5 + {wave}"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """An array without pattern, along which an argument is moved."""
+
+    shape: tuple[int, ...]
+    place: int
+
+    @property
+    def text(self) -> str:
+        end = self.place + math.prod(self.shape)
+        return f"np.cos(np.arange({self.place}, {end})).reshape({self.shape})"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of every argument, and a direction."""
+
+    at: Mapping[GraphRow, Number | Wave]  # leaf -> value
+    along: Mapping[GraphRow, Number | Direction]
+
+
+def find_point(
     graph: Structure,
     programs: Sequence[Program],
-    leaves: Sequence[int],
-    others: Sequence[int],
-    namespace: str,
-) -> tuple[dict[int, str], dict[int, str]] | None:
-    """{leaf: code of its value}, {leaf: code of a direction}, or None if no point was found.
+    leaves: Sequence[GraphRow],
+    others: Sequence[GraphRow],
+) -> Point | None:
+    """A point at which the programs are finite and away from kinks, or None if none was found.
 
     The other leaves, seeds and tangents, are 1 while the point is tried.
     """
@@ -42,57 +109,38 @@ def point_texts(
         for row in everything
     }
     ones = {row: np.ones(shapes[row])[()] for row in others}
-    if sum(int(np.prod(shape)) for shape in shapes.values()) > LARGEST:
+    if sum(math.prod(shape) for shape in shapes.values()) > LARGEST:
         return None
     distinct = {id(program): program for program in programs}.values()
-    for texts, values in _candidates(graph, leaves, shapes):
-        given = {graph.names[row]: value for row, value in (values | ones).items()}
+    for at in candidates(graph, leaves, shapes):
+        values = {row: part.value for row, part in at.items()} | ones
+        given = {graph.names[row]: value for row, value in values.items()}
         if all(_works(program, given, sizes) for program in distinct):
-            spelt = {row: text.replace("np.", f"{namespace}.") for row, text in texts.items()}
-            along = {row: _direction(shapes[row], i) for i, row in enumerate(leaves)}
-            return spelt, {row: text.replace("np.", f"{namespace}.") for row, text in along.items()}
+            return Point(at, {row: _direction(shapes[row], i) for i, row in enumerate(leaves)})
     return None
 
 
-def _candidates(
-    graph: Structure, leaves: Sequence[int], shapes: Mapping[int, Shape]
-) -> Iterator[tuple[dict[int, str], dict[int, Any]]]:
+def candidates(
+    graph: Structure, leaves: Sequence[GraphRow], shapes: Mapping[GraphRow, tuple[int, ...]]
+) -> Iterator[dict[GraphRow, Number | Wave]]:
+    """Values of the leaves, without pattern: one after the other, until one works."""
     for start, step in STARTS:
         for given, lifted in ((True, False), (True, True), (False, False), (False, True)):
-            texts: dict[int, str] = {}
-            values: dict[int, Any] = {}
+            values: dict[GraphRow, Number | Wave] = {}
             for place, row in enumerate(leaves):
-                shape = shapes[row]
                 if given and row in graph.given and not np.ndim(graph.given[row]):
-                    values[row] = float(as_float(graph.given[row]))
-                    texts[row] = repr(values[row])
-                elif shape:
-                    texts[row], values[row] = _wave(shape, place, lifted)
+                    values[row] = Number(float(as_float(graph.given[row])))
+                elif shapes[row]:
+                    values[row] = Wave(shapes[row], place, lifted)
                 else:
-                    values[row] = round(start + step * place, 3)
-                    texts[row] = repr(values[row])
-            yield texts, values
+                    values[row] = Number(round(start + step * place, 3))
+            yield values
 
 
-def _wave(shape: Any, place: int, lifted: bool) -> tuple[str, Any]:
-    """An array without pattern: no two elements alike, of full rank; lifted: a stable matrix."""
-    size = int(np.prod(shape))
-    # squares: a matrix of sin(a*i + b*j) has rank 2
-    text = f"np.sin(np.arange({place + 1}, {place + 1 + size}) ** 2).reshape({shape})"
-    value = np.sin(np.arange(place + 1, place + 1 + size) ** 2).reshape(shape)
-    if lifted and len(shape) == 2 and shape[0] == shape[1]:
-        return f"{text} + {shape[0]} * np.eye({shape[0]})", value + shape[0] * np.eye(shape[0])
-    if lifted:
-        return f"1.5 + {text}", 1.5 + value
-    return text, value
-
-
-def _direction(shape: Any, place: int) -> str:
-    """A direction without pattern."""
-    if not shape:
-        return repr(round(float(np.cos(place)), 2))
-    size = int(np.prod(shape))
-    return f"np.cos(np.arange({place}, {place + size})).reshape({shape})"
+def _direction(shape: tuple[int, ...], place: int) -> Number | Direction:
+    if shape:
+        return Direction(shape, place)
+    return Number(round(float(np.cos(place)), 2))
 
 
 def _works(program: Program, given: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
@@ -115,7 +163,7 @@ def _is_finite(value: Any) -> bool:
 
 def _near_kink(program: Program, values: Sequence[Any]) -> bool:
     """Whether differences around the point would cross a kink."""
-    for row, op in enumerate(program.ops):
+    for row, op in zip(program.in_order(), program.ops, strict=True):
         if op not in FUNCTIONS or not program.operands[row] or op in CONDITIONAL:
             continue
         arguments = [*(values[o] for o in program.operands[row]), values[row]]

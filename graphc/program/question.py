@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from ..shapes import Shape
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow, Row
 from ..structure.structure import Structure
 from .sparse import Sparse
 
 if TYPE_CHECKING:
     from .selfcheck import Comparison
 
+Other = TypeVar("Other", bound=int)
+
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Generic[Row]):
     """One 2-D matrix: entries are rows of scalars, or of tensors to be flattened."""
 
-    entries: tuple[tuple[int, ...], ...]
+    entries: tuple[tuple[Row, ...], ...]
     heights: tuple[Shape, ...]  # the shape that each block row stands for
     widths: tuple[Shape, ...]
 
 
-Results = Any  # a row, a Matrix, a Sparse, or a tuple or dict of results
+# a row, a matrix of rows, or a tuple or dict of results
+Results: TypeAlias = (
+    "Row | Matrix[Row] | Sparse[Row] | tuple[Results[Row], ...] | dict[str, Results[Row]]"
+)
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,10 @@ class Derived:
     """A copy of the graph with the rows of the answer, and how they are handed over."""
 
     graph: Structure
-    results: Results
-    declared: int  # rows from this one on belong to the derivative
-    tangents: tuple[int, ...] = ()  # arguments x_dot, 0 where they are left out
-    seeds: tuple[int, ...] = ()  # arguments L_bar
+    results: Results[GraphRow]
+    declared: GraphRow  # rows from this one on belong to the derivative
+    tangents: tuple[GraphRow, ...] = ()  # arguments x_dot, 0 where they are left out
+    seeds: tuple[GraphRow, ...] = ()  # arguments L_bar
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,11 @@ class Want:
     takes_seeds: str = ""  # why seeds in of= have no meaning, if they have none
     one_node: bool = False  # the answer is that of one node
     sparse: Callable[[Question, Structure], Derived] | None = None  # only entries that exist
+    parts: tuple[str, ...] = ("result",)  # what its results are called where they are arguments
     companion: str = ""  # the want whose differences check it; "" for itself
     compare: Callable[[Comparison], list[str]] | None = None  # how, as lines of code
+    # what it is of a value and {name: slope}, if one sweep back over the declared rows answers it
+    by_tape: Callable[[Any, dict[str, Any]], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,35 +79,35 @@ class Question:
     wrt_listed: bool = True
     weights: Mapping[str, Any] | None = None  # seeds: the gradient of a weighted sum
 
-    def rows(self, graph: Structure) -> tuple[list[int], list[int]]:
+    def rows(self, graph: Structure) -> tuple[list[GraphRow], list[GraphRow]]:
         return [graph.row(name) for name in self.of], [graph.row(name) for name in self.wrt]
 
 
-def leaves(graph: Structure) -> list[int]:
+def leaves(graph: Structure) -> list[GraphRow]:
     """The arguments a graph may take: inputs, then params, in order of declaration."""
     found = [row for row in graph.leaves() if graph.ops[row] in LEAVES]
     return sorted(found, key=lambda row: (graph.ops[row] != "input", row))
 
 
-def flat(results: Results) -> list[int]:
+def flat(results: Results[Row]) -> list[Row]:
     """The rows of a tree of results, in order."""
-    found: list[int] = []
-    stack: list[Any] = [results]
+    found: list[Row] = []
+    stack: list[Results[Row]] = [results]
     while stack:
         part = stack.pop()
-        if isinstance(part, int):
-            found.append(part)
-        elif isinstance(part, Matrix):
-            stack.extend(row for line in reversed(part.entries) for row in reversed(line))
+        if isinstance(part, Matrix):
+            found.extend(row for line in part.entries for row in line)
         elif isinstance(part, Sparse):
-            stack.extend(row for row, *_ in reversed(part.parts))
+            found.extend(row for row, *_ in part.parts)
+        elif isinstance(part, (tuple, dict)):
+            parts = part.values() if isinstance(part, dict) else part
+            stack.extend(reversed([*parts]))
         else:
-            parts = list(part.values()) if isinstance(part, dict) else list(part)
-            stack.extend(reversed(parts))
+            found.append(part)
     return found
 
 
-def mapped(results: Results, change: Callable[[int], Any]) -> Results:
+def mapped(results: Results[Row], change: Callable[[Row], Other]) -> Results[Other]:
     """The same tree with every row changed."""
     if isinstance(results, int):
         return change(results)
@@ -108,7 +116,8 @@ def mapped(results: Results, change: Callable[[int], Any]) -> Results:
         return Matrix(lines, results.heights, results.widths)
     if isinstance(results, Sparse):
         parts = tuple((change(row), places, once) for row, places, once in results.parts)
-        return replace(results, parts=parts)
+        where = results.constant, results.indices, results.pointers, results.shape
+        return Sparse(parts, *where)
     if isinstance(results, dict):
         return {name: mapped(part, change) for name, part in results.items()}
     return tuple(mapped(part, change) for part in results)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Mapping
 
 from ..derive.evaluation import Evaluation
 from ..errors import GraphcError
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.places import chosen
 from ..write.formula import formula_text
 from .array_text import ArrayText
 from .module import Task
 from .naming import Naming
-from .program import Program
+from .program import Program, ProgramRow
 from .question import Matrix, Results
 from .sparse import Sparse
 from .statements import statements
@@ -20,7 +21,7 @@ from .statements import statements
 MOST_NOTED = 500  # nodes of a graph whose rules are written as comments
 LONGEST_NOTE = 160
 LONGEST_RETURN = 80
-NO_NAMES: Mapping[tuple[str, int], str] = {}
+NO_NAMES: Mapping[tuple[str, ProgramRow], str] = {}
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
@@ -36,9 +37,9 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     return [*lines, *results.lines, *returning(returned)]
 
 
-def own_names(results: Results, program: Program) -> dict[tuple[str, int], str]:
+def own_names(results: Results[ProgramRow], program: Program) -> dict[tuple[str, ProgramRow], str]:
     """{(key, row) of results by name: the row's name for that key, such as w_bar for w}."""
-    found: dict[tuple[str, int], str] = {}
+    found: dict[tuple[str, ProgramRow], str] = {}
     stack = [results]
     while stack:
         part = stack.pop()
@@ -82,10 +83,10 @@ class Returned:
         self,
         one: Task,
         text: ArrayText,
-        names: dict[int, str],
+        names: dict[ProgramRow, str],
         naming: Naming,
-        complete: frozenset[int] = frozenset(),
-        spoken: Mapping[tuple[str, int], str] = NO_NAMES,
+        complete: frozenset[ProgramRow] = frozenset(),
+        spoken: Mapping[tuple[str, ProgramRow], str] = NO_NAMES,
     ) -> None:
         self.spoken = spoken
         self.one = one
@@ -97,9 +98,9 @@ class Returned:
         self._complete = complete
         narrow = [row for row in one.rows() if row not in complete] if one.has_points else []
         self._reaching = arguments_reaching(one.program, frozenset(narrow)) if narrow else {}
-        self._handed_over: set[int] = set()
+        self._handed_over: set[ProgramRow] = set()
 
-    def tree(self, results: Results) -> str:
+    def tree(self, results: Results[ProgramRow]) -> str:
         if isinstance(results, int):
             return self.fresh(results)
         if isinstance(results, Matrix):
@@ -114,7 +115,7 @@ class Returned:
             return f"{{{', '.join(parts)}}}"
         return ", ".join(self.tree(part) for part in results)
 
-    def fresh(self, row: int, key: str = "") -> str:
+    def fresh(self, row: ProgramRow, key: str = "") -> str:
         """A result that shares no memory with an argument or another result."""
         one, name = self.one, self.names[row]
         if (key, row) in self.spoken:
@@ -133,11 +134,11 @@ class Returned:
         self._handed_over.add(row)
         return f"+{name}" if shared else name
 
-    def _is_narrow(self, row: int) -> bool:
+    def _is_narrow(self, row: ProgramRow) -> bool:
         """Whether a row may lack some of the points."""
         return row not in self._complete and self._reaching[row] < len(self.one.read)
 
-    def reduced(self, row: int) -> str:
+    def reduced(self, row: ProgramRow) -> str:
         """A result summed (or averaged) over the points."""
         np, name = self.text.namespace, self.names[row]
         how = "sum" if self.one.reduce == "sum" else "mean"
@@ -149,7 +150,7 @@ class Returned:
             name = f"{np}.broadcast_to({name}, points)"
         return f"{np}.{how}({name})"
 
-    def matrix(self, matrix: Matrix) -> str:
+    def matrix(self, matrix: Matrix[ProgramRow]) -> str:
         """One matrix: entries set one by one, or flattened blocks."""
         np, name = self.text.namespace, self.naming.fresh("matrix")
         if not self.one.has_points:
@@ -177,14 +178,14 @@ class Returned:
                     self.lines.append(f"{name}[..., {i}, {j}] = {entry}")
         return name
 
-    def _flattened(self, row: int, shape: str) -> str:
+    def _flattened(self, row: ProgramRow, shape: str) -> str:
         """A block of a matrix; a number has no axes to be flattened."""
         np = self.text.namespace
         if self.one.program.number(row) is not None:
             return f"{np}.full({shape}, {self.names[row]}, dtype={np}.{self.text.dtype})"
         return f"{np}.reshape({self.names[row]}, {shape})"
 
-    def sparse(self, matrix: Sparse) -> str:
+    def sparse(self, matrix: Sparse[ProgramRow]) -> str:
         """A matrix in compressed rows: the module keeps its structure, entries are put in place."""
         np, text = self.text.namespace, self.text
         text.imports |= {"import copy", "import scipy.sparse"}
@@ -220,16 +221,16 @@ class Returned:
         return " * ".join(self.text.size(size) for size in shape) or "1"
 
 
-def arguments_reaching(program: Program, wanted: Collection[int]) -> dict[int, int]:
+def arguments_reaching(program: Program, wanted: Collection[ProgramRow]) -> dict[ProgramRow, int]:
     """How many arguments each of these rows depends on."""
-    bits: dict[int, int] = {}  # argument -> its number
-    masks: dict[int, int] = {}  # row -> the arguments it depends on, a bit for each
-    last = list(range(len(program)))
-    for row, operands in enumerate(program.operands):
+    bits: dict[ProgramRow, int] = {}  # argument -> its number
+    masks: dict[ProgramRow, int] = {}  # row -> the arguments it depends on, a bit for each
+    last = list(program.in_order())
+    for row, operands in zip(program.in_order(), program.operands, strict=True):
         for operand in operands:
             last[operand] = row
     found = {}
-    for row, operands in enumerate(program.operands):
+    for row, operands in zip(program.in_order(), program.operands, strict=True):
         mask = 0
         if program.is_leaf(row):
             bits[row] = len(bits)
@@ -249,14 +250,17 @@ def arguments_reaching(program: Program, wanted: Collection[int]) -> dict[int, i
 # Comments.
 
 
-def headings(one: Task) -> dict[int, str]:
+def headings(one: Task) -> dict[GraphRow, str]:
     """Lines that say where values end and derivatives begin."""
     of = one.asked.of[0] if len(one.asked.of) == 1 else "of"
     if not one.asked.want.order:
         return {}
     bars = any(name.endswith("_bar") for names in one.program.names.values() for name in names)
     usual = f"# Backward: v_bar is d {of} / d v." if bars else "# Forward: v_dot is d v / d wrt."
-    return {0: "# Values.", one.derived.declared: one.asked.want.heading.format(of=of) or usual}
+    return {
+        GraphRow(0): "# Values.",
+        one.derived.declared: one.asked.want.heading.format(of=of) or usual,
+    }
 
 
 def notes(graph: Structure) -> dict[str, str]:
@@ -279,7 +283,7 @@ def notes(graph: Structure) -> dict[str, str]:
     return {name: note for name, note in joined.items() if len(note) <= LONGEST_NOTE}
 
 
-def _rules(graph: Structure) -> Callable[[int, int], str]:
+def _rules(graph: Structure) -> Callable[[GraphRow, int], str]:
     """How to write the rule of an edge: d h / d x = ..., or the formula of a tensor node."""
     if graph.has_tensors:
         return lambda node, edge: f"{graph.names[node]} = {formula_text(graph, node)}"
@@ -288,7 +292,7 @@ def _rules(graph: Structure) -> Callable[[int, int], str]:
     known = {row: symbol(graph.names[row]) for row in graph.nodes()}
     evaluation = Evaluation(graph, Symbols("shorten the formula"), known, {})
 
-    def rule(node: int, edge: int) -> str:
+    def rule(node: GraphRow, edge: int) -> str:
         source = graph.names[graph.formula(node).sources[edge]]
         try:
             local = evaluation.local(node)[edge]

@@ -15,23 +15,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import GraphcError
 from ..structure.paths import reached
-from .program import Program
+from ..structure.rows import GraphRow
+from .backend import Blocks
+from .program import Program, ProgramRow
 
 if TYPE_CHECKING:
     from .options import Options
 
-CACHE = 1 << 20  # bytes that the buffers of a block may take, if that leaves blocks long enough
-NO_CACHE = 1 << 25  # with more than these bytes, blocks are too long for any cache
-SHORTEST, LONGEST = 8192, 16384  # points of a block
-BUDGETED = (
-    16384,
-    8192,
-    4096,
-    2048,
-    1024,
-    512,
-    256,
-)  # points, within a budget
 CALL = 300  # what calling an operation costs, in elements of a cheap one
 DEAR = 8  # what a transcendental function costs, in cheap operations
 CHEAP = {"add", "sub", "mul", "div", "neg", "square", "abs", "maximum", "minimum", "where"}
@@ -42,15 +32,16 @@ OVERHEAD = 4  # adjoints and temporaries that are alive besides the values of th
 class Schedule:
     """Rows in the order in which they run, the points of a block, and the cost."""
 
-    order: tuple[int, ...]
+    order: tuple[ProgramRow, ...]
     block: int
     memory: int  # bytes of intermediate values
     recomputed: int = 0
 
 
-def schedule(program: Program, declared: int, chosen: Options, has_points: bool) -> Schedule:
+def schedule(program: Program, declared: GraphRow, chosen: Options, has_points: bool) -> Schedule:
     """The schedule that the options ask for; rows from `declared` on are the backward pass."""
-    planner = _Planner(program, declared, 4 if chosen.dtype == "float32" else 8, has_points)
+    width = 4 if chosen.dtype == "float32" else 8
+    planner = _Planner(program, declared, width, chosen.backend.blocks if has_points else None)
     if chosen.every is not None:
         return planner.made(planner.every(chosen.every))
     if chosen.budget is not None:
@@ -58,21 +49,23 @@ def schedule(program: Program, declared: int, chosen: Options, has_points: bool)
     return planner.made(planner.plain)
 
 
-def is_free(program: Program, row: int) -> bool:
+def is_free(program: Program, row: ProgramRow) -> bool:
     """Whether a row is there without running: an argument, a constant, a size."""
     return not program.operands[row]
 
 
 class _Planner:
-    def __init__(self, program: Program, declared: int, width: int, has_points: bool) -> None:
+    def __init__(
+        self, program: Program, declared: GraphRow, width: int, blocks: Blocks | None
+    ) -> None:
         self.program = program
         self.width = width
-        self.has_points = has_points
-        self.plain = [row for row in range(len(program)) if not is_free(program, row)]
+        self.blocks = blocks  # None: there are no points
+        self.plain = [row for row in program.in_order() if not is_free(program, row)]
         self.declared = declared
 
     @cached_property
-    def forward(self) -> set[int]:
+    def forward(self) -> set[ProgramRow]:
         """The rows of values; the others belong to the backward pass."""
         return {row for row in self.plain if self.program.origin[row] < self.declared}
 
@@ -84,19 +77,20 @@ class _Planner:
     def deepest(self) -> int:
         return max((self.layers[row] for row in self.forward), default=0)
 
-    def made(self, order: Sequence[int], block: int | None = None) -> Schedule:
+    def made(self, order: Sequence[ProgramRow], block: int | None = None) -> Schedule:
         """A schedule with its cost."""
         alive = self.alive(order)
-        if not self.has_points:
+        if self.blocks is None:
             return Schedule(tuple(order), 0, alive, len(order) - len(self.plain))
-        length = block or block_length(alive, self.width)
+        length = block or self.blocks.length(alive * self.width)
         memory = alive * length * self.width
         return Schedule(tuple(order), length, memory, len(order) - len(self.plain))
 
-    def alive(self, order: Sequence[int]) -> int:
+    def alive(self, order: Sequence[ProgramRow]) -> int:
         """The most that is needed at once: values of a point, or bytes of tensors."""
         operands = self.program.operands
-        latest: dict[int, int] = {}  # row -> when it ran last; rows that need no run are not here
+        # row -> when it ran last; rows that need no run are not here
+        latest: dict[ProgramRow, int] = {}
         last: list[int] = []  # when the value of each run is needed last
         for position, row in enumerate(order):
             for operand in operands[row]:
@@ -105,7 +99,9 @@ class _Planner:
                     last[read] = position
             latest[row] = position
             last.append(position)
-        weights = [1] * len(last) if self.has_points else [self._bytes(row) for row in order]
+        weights = (
+            [1] * len(last) if self.blocks is not None else [self._bytes(row) for row in order]
+        )
         changes = [0] * (len(last) + 2)
         for position, weight in enumerate(weights):
             changes[position] += weight
@@ -117,17 +113,17 @@ class _Planner:
                 most = alive
         return most
 
-    def _bytes(self, row: int) -> int:
+    def _bytes(self, row: ProgramRow) -> int:
         size = self.width
         for extent in self.program.shape(row):
             size *= extent if isinstance(extent, int) else 1
         return size if self.program.shape(row) else 0
 
-    def every(self, spacing: int) -> list[int]:
+    def every(self, spacing: int) -> list[ProgramRow]:
         """The order with the values of every so many layers kept."""
         return self.cut(list(range(spacing, self.deepest, spacing)))
 
-    def cut(self, cuts: Sequence[int]) -> list[int]:
+    def cut(self, cuts: Sequence[int]) -> list[ProgramRow]:
         """The order with the values kept that cross from one segment of layers to a later one."""
         program, forward = self.program, self.forward
         segment = [bisect_left(cuts, layer) for layer in self.layers]
@@ -135,7 +131,7 @@ class _Planner:
         kept = {row for row in forward if segment[row] == last}
         for row in forward:
             kept.update(o for o in program.operands[row] if segment[o] < segment[row])
-        wanted: dict[int, set[int]] = {}
+        wanted: dict[int, set[ProgramRow]] = {}
         for row in self.plain:
             if row not in forward:
                 for operand in program.operands[row]:
@@ -151,11 +147,11 @@ class _Planner:
             result.append(row)
         return result
 
-    def _again(self, rows: set[int], kept: set[int]) -> list[int]:
+    def _again(self, rows: set[ProgramRow], kept: set[ProgramRow]) -> list[ProgramRow]:
         """The rows to run again for these: they, and what they need, down to kept values."""
         program = self.program
 
-        def is_there(row: int) -> bool:
+        def is_there(row: ProgramRow) -> bool:
             return row in kept or is_free(program, row)
 
         found = reached(rows, lambda row: () if is_there(row) else program.operands[row])
@@ -163,7 +159,7 @@ class _Planner:
 
     def within(self, budget: int) -> Schedule:
         """The schedule that fits a budget of bytes and recomputes least."""
-        if not self.has_points:
+        if self.blocks is None:
             named = {
                 s for shape in self.program.shapes.values() for s in shape if isinstance(s, str)
             }
@@ -177,9 +173,9 @@ class _Planner:
                 raise self._too_small(budget)
             return self.made(even)
         found: tuple[float, Schedule] | None = None
-        for block in BUDGETED:  # shorter blocks may cost less than running rows again
+        for block in self.blocks.lengths:  # shorter blocks may cost less than running rows again
             room = budget // (block * self.width)
-            order: list[int] | None = self.plain
+            order: list[ProgramRow] | None = self.plain
             if self.alive(self.plain) > room:
                 order = self._unevenly(room) or self._evenly(room)
             if order is not None:
@@ -190,7 +186,7 @@ class _Planner:
             raise self._too_small(budget)
         return found[1]
 
-    def _weight(self, row: int) -> int:
+    def _weight(self, row: ProgramRow) -> int:
         return 1 if self.program.ops[row] in CHEAP else DEAR
 
     def _too_small(self, budget: int) -> GraphcError:
@@ -198,7 +194,7 @@ class _Planner:
             f"no checkpoints make the values fit into {budget} bytes; give a larger budget"
         )
 
-    def _unevenly(self, room: int) -> list[int] | None:
+    def _unevenly(self, room: int) -> list[ProgramRow] | None:
         """Cuts that use the room which earlier checkpoints leave.
 
         While segment j (from the front) is differentiated, j checkpoints are kept, so it may hold
@@ -219,7 +215,7 @@ class _Planner:
             return order if self.alive(order) <= room else None
         return None
 
-    def _evenly(self, room: int) -> list[int] | None:
+    def _evenly(self, room: int) -> list[ProgramRow] | None:
         """Evenly spaced cuts that fit, the fewest recomputed rows first."""
         spacing = self.deepest // 2
         while spacing >= 1:
@@ -233,17 +229,7 @@ class _Planner:
 def _layers(program: Program) -> list[int]:
     """How many nodes the longest chain to each row has."""
     layers: list[int] = []
-    for row, operands in enumerate(program.operands):
+    for row, operands in zip(program.in_order(), program.operands, strict=True):
         below = max((layers[operand] for operand in operands), default=0)
         layers.append(below + (row in program.names and not program.is_leaf(row)))
     return layers
-
-
-def block_length(values: int, width: int) -> int:
-    """The points of a block: as many as keep the buffers in cache, within limits."""
-    if SHORTEST * values * width > NO_CACHE:
-        return LONGEST
-    length = LONGEST
-    while length > SHORTEST and length * values * width > CACHE:
-        length //= 2
-    return length

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..structure.rows import GraphRow
 from .array_text import ArrayText
 from .naming import Naming
-from .points import point_texts
+from .points import find_point
 from .question import Matrix
 
 if TYPE_CHECKING:
     from .module import Task
 
-STEP, TWICE = "1e-5", "2e-5"
+STEP = "1e-5"
+WIDER = ("2e-5", "3e-5")  # steps whose slopes tell how good those of STEP are
+AGREE = "1e-5"  # of a slope, beside ten times what is not known of it
+ROUNDING = "1e-10"  # what a value loses to rounding, over STEP
 
 
 def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) -> str:
@@ -23,16 +27,17 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
     graph, np = first.graph, text.namespace
     others = dict.fromkeys((*first.derived.tangents, *first.derived.seeds))
     plain = [row for row in first.arguments if row not in others]
-    found = point_texts(graph, [first.program, companion.program], plain, list(others), np)
-    if found is None:
+    point = find_point(graph, [first.program, companion.program], plain, list(others))
+    if point is None:
         return ""
-    at, along = found
+    at = {row: part.text.replace("np.", f"{np}.") for row, part in point.at.items()}
+    along = {row: part.text.replace("np.", f"{np}.") for row, part in point.along.items()}
     names = {row: naming.of(graph.names[row]) for row in [*plain, *others]}
     lines = ["def check():"]
     want = first.asked.want.name
     sources = set(first.asked.wrt)
     arguments = [row for row in plain if graph.names[row] in sources]
-    if not _is_comparable(first, companion, arguments):
+    if not is_comparable(first, companion, arguments):
         lines.append('    """Prints the result at one point."""')
         ones = {names[row]: f"{np}.ones({text.shape(graph.shape(row))})" for row in others}
         lines += _point("at", {names[row]: at[row] for row in plain} | ones)
@@ -43,12 +48,13 @@ def self_check(first: Task, companion: Task, text: ArrayText, naming: Naming) ->
         lines.append('    """Compares the derivatives along a direction with differences."""')
         lines += _point("at", {names[row]: at[row] for row in plain})
         lines += _point("along", {names[row]: along[row] for row in arguments})
-        lines += [f"    {line}" for line in _comparison(first, companion, names, text)]
+        compared = _comparison(first, companion, names, text)
+        lines += [f"    {line}" if line else "" for line in compared]
     lines += ["", "", 'if __name__ == "__main__":', "    check()", ""]
     return "\n".join(lines)
 
 
-def _is_comparable(first: Task, companion: Task, arguments: list[int]) -> bool:
+def is_comparable(first: Task, companion: Task, arguments: list[GraphRow]) -> bool:
     """Whether differences of the value can tell: every `wrt` is an argument, nothing is stopped."""
     graph = first.asked.graph
     return (
@@ -73,11 +79,9 @@ class Comparison:
     """What the lines that compare need: the task, the names of its arguments, texts of calls."""
 
     first: Task
-    names: dict[int, str]
+    names: dict[GraphRow, str]
     np: str
-    ahead: str  # the companion's call at a point a step ahead
-    behind: str
-    here: str
+    call: str  # of the companion at a point, {}
 
     @property
     def want(self) -> str:
@@ -106,32 +110,43 @@ class Comparison:
             f'{self.names[dot]}=along["{self.names[graph.row(name)]}"]' for dot, name in pairs
         )
 
-    def measured(self, levels: int) -> list[str]:
-        """Differences of results in dicts of so many levels, all of them."""
-        if not levels:
-            return [f"measured = ({self.ahead} - {self.behind}) / {TWICE}"]
-        differences = _joined("ahead{} - behind{}", "ahead", levels, self.np)
+    def measured(self, results: str) -> list[str]:
+        """The function `slope`: differences of `results`, a number or array, of what is `found`."""
         return [
-            f"ahead, behind = {self.ahead}, {self.behind}",
-            f"measured = {differences} / {TWICE}",
+            "",
+            "def moved(step):",
+            "    point = {name: at[name] + step * along.get(name, 0) for name in at}",
+            f"    found = {self.call.format('**point')}",
+            f"    return {results}",
+            "",
+            "def slope(step):",
+            "    return (moved(step) - moved(-step)) / (2 * step)",
+            "",
         ]
 
+    def joined(self, levels: int) -> list[str]:
+        """The same, of results in dicts of so many levels: all of them."""
+        return self.measured(_joined("found{}", "found", levels, self.np))
 
-def _comparison(first: Task, companion: Task, names: dict[int, str], text: ArrayText) -> list[str]:
+
+def _comparison(
+    first: Task, companion: Task, names: dict[GraphRow, str], text: ArrayText
+) -> list[str]:
     """Code that computes `derived` and `measured`, and compares them."""
     np, asked = text.namespace, first.asked.want
     value = "[0]" * (companion is first)  # it gives the value beside the slopes
-    ahead, behind, here = (
-        f"{companion.asked.want.name}(**{point}){value}" for point in ("ahead", "behind", "at")
-    )
+    call = f"{companion.asked.want.name}({{}}){value}"
     assert asked.compare is not None
+    gaps = " + ".join(f"{np}.abs(slope({step}) - measured)" for step in WIDER)
     return [
-        f"ahead = {{name: at[name] + {STEP} * along.get(name, 0) for name in at}}",
-        f"behind = {{name: at[name] - {STEP} * along.get(name, 0) for name in at}}",
-        *asked.compare(Comparison(first, names, np, ahead, behind, here)),
-        f"error = {np}.max({np}.abs(derived - measured)) / (1 + {np}.max({np}.abs(measured)))",
-        f'print(f"{asked.name}: derived and measured slopes differ by {{error:.1e}}")',
-        "if not error < 1e-5:",
+        *asked.compare(Comparison(first, names, np, call)),
+        f"measured = slope({STEP})",
+        f"doubt = {np}.max({gaps})",
+        f"doubt = doubt + {ROUNDING} * {np}.max({np}.abs(moved(0)))  # by rounding",
+        f"error = {np}.abs(derived - measured)",
+        f'told = f"differ by {{{np}.max(error):.1e}}, measured to {{doubt:.1e}}"',
+        f'print("{asked.name}: derived and measured slopes", told)',
+        f"if not {np}.all(error <= {AGREE} * {np}.abs(measured) + 10 * doubt):",
         f'    raise SystemExit("{asked.name}: derivatives and differences disagree")',
     ]
 
@@ -144,9 +159,9 @@ def gradient(here: Comparison, part: str = "") -> list[str]:
     inner = here.along("slopes[of]" if here.listed else "slopes")
     every = f"{here.np}.concatenate([{here.np}.ravel({inner}) for of in slopes])"
     return [
+        *here.joined(here.listed),
         f"slopes = {here.want}(**at){part}",
         f"derived = {every if here.listed else inner}",
-        *here.measured(here.listed),
     ]
 
 
@@ -163,12 +178,11 @@ def pulled(here: Comparison) -> list[str]:
         for row, of in zip(first.derived.seeds, first.asked.of, strict=True)
     }
     seeds = ", ".join(f"{bar}={np}.ones_like(here{m})" for bar, m in members.items())
-    terms = " + ".join(f"{np}.sum({here.ahead}{m} - {here.behind}{m})" for m in members.values())
     return [
-        f"here = {here.here}",
+        *here.measured(" + ".join(f"{np}.sum(found{m})" for m in members.values())),
+        f"here = {here.call.format('**at')}",
         f"slopes = {here.want}(**at, {seeds})[1]",
         f"derived = {here.along('slopes')}",
-        f"measured = ({terms}) / {TWICE}",
     ]
 
 
@@ -184,9 +198,9 @@ def change_of_slopes(here: Comparison) -> list[str]:
 
 def _changes(here: Comparison, part: str, levels: int) -> list[str]:
     return [
+        *here.joined(levels),
         f"changes = {here.want}(**at, {here.dots()}){part}",
         f"derived = {_joined('changes{}', 'changes', levels, here.np)}",
-        *here.measured(levels),
     ]
 
 
@@ -211,8 +225,8 @@ def matrix(here: Comparison) -> list[str]:
         shape = first.graph.shape(first.graph.row(first.asked.wrt[0]))
         product = f"{np}.tensordot({here.want}(**at), along[{argument!r}], axes={len(shape)})"
         return [
+            *here.measured(f"found{member}"),
             f"derived = {product if shape else f'{here.want}(**at) * along[{argument!r}]'}",
-            f"measured = ({here.ahead}{member} - {here.behind}{member}) / {TWICE}",
         ]
     along = ", ".join(
         f"{np}.ravel(along[{argument!r}])"
@@ -220,8 +234,5 @@ def matrix(here: Comparison) -> list[str]:
         else f"{np}.array([along[{argument!r}]])"
         for name, argument in pairs
     )
-    if second or here.listed:
-        measured = here.measured(1)
-    else:
-        measured = [f"measured = {np}.ravel({here.ahead} - {here.behind}) / {TWICE}"]
-    return [f"derived = {here.want}(**at) @ {np}.concatenate([{along}])", *measured]
+    measured = here.joined(1) if second or here.listed else here.measured(f"{np}.ravel(found)")
+    return [*measured, f"derived = {here.want}(**at) @ {np}.concatenate([{along}])"]

@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from ..algebra.formulas import Formulas
 from ..algebra.rules import rule
 from ..algebra.terms import repeated
-from ..derive.differentiate import refuse_stops
+from ..derive.differentiate import refuse_stops, rows_evaluation
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, concrete
 from ..structure.reach import ancestors
+from ..structure.rows import GraphRow, Row
 from ..structure.structure import Structure
 from ..table.places import chosen
 from ..table.tensors import OPERATIONS, Local, Operation, Site
@@ -35,14 +36,14 @@ class Term:
 
     positions: Indices
     columns: Indices
-    coefficient: int | None
+    coefficient: GraphRow | None
 
 
 @dataclass(frozen=True)
-class Sparse:
+class Sparse(Generic[Row]):
     """A matrix in compressed rows: constant entries, and where the coefficients go."""
 
-    parts: tuple[tuple[int, Indices, bool], ...]  # row of coefficients, their places, all distinct
+    parts: tuple[tuple[Row, Indices, bool], ...]  # row of coefficients, their places, all distinct
     constant: Indices
     indices: Indices
     pointers: Indices
@@ -50,8 +51,11 @@ class Sparse:
 
 
 def sparse_matrix(
-    graph: Structure, targets: Sequence[int], sources: Sequence[int], symmetric: bool = False
-) -> Sparse:
+    graph: Structure,
+    targets: Sequence[GraphRow],
+    sources: Sequence[GraphRow],
+    symmetric: bool = False,
+) -> Sparse[GraphRow]:
     """The Jacobian of the targets by the sources; appends the coefficients to the graph.
 
     Of a symmetric one the blocks above the diagonal are mirrored.
@@ -78,13 +82,13 @@ def _compressed(
     graph: Structure,
     rows: list[Indices],
     columns: list[Indices],
-    coefficients: list[int | None],
+    coefficients: list[GraphRow | None],
     shape: tuple[int, int],
-) -> Sparse:
+) -> Sparse[GraphRow]:
     keys = [row * shape[1] + column for row, column in zip(rows, columns, strict=True)]
     entries = np.unique(np.concatenate(keys)) if keys else np.empty(0, dtype=int)
     constant = np.zeros(len(entries))
-    parts: list[tuple[int, Indices, bool]] = []
+    parts: list[tuple[GraphRow, Indices, bool]] = []
     for key, coefficient in zip(keys, coefficients, strict=True):
         places = np.searchsorted(entries, key)
         number = 1 if coefficient is None else graph.settings(coefficient).get("value")
@@ -100,12 +104,13 @@ def _compressed(
 class _Carrier:
     """Carries terms from the sources through the rows of a graph."""
 
-    def __init__(self, graph: Structure, sources: Sequence[int]) -> None:
+    def __init__(self, graph: Structure, sources: Sequence[GraphRow]) -> None:
         self.graph = graph
         self.rows = Formulas(graph)
+        self.evaluation = rows_evaluation(self.rows)
         self.width = 0
-        self._seeds: dict[int, Term] = {}
-        self._terms: dict[int, list[Term]] = {}
+        self._seeds: dict[GraphRow, Term] = {}
+        self._terms: dict[GraphRow, list[Term]] = {}
         for source in sources:
             size = self.size(source)
             places = np.arange(size)
@@ -113,10 +118,10 @@ class _Carrier:
             self.width += size
         self.owned = graph.partials_of
 
-    def size(self, row: int) -> int:
+    def size(self, row: GraphRow) -> int:
         return math.prod(concrete(self.graph.shape(row), "a sparse derivative"))
 
-    def terms(self, target: int) -> list[Term]:
+    def terms(self, target: GraphRow) -> list[Term]:
         """The terms of a row."""
         for row in ancestors(self.graph, [target]):
             if row not in self._terms:
@@ -125,7 +130,7 @@ class _Carrier:
                 self._terms[row] = self._merged([*own, *self._through(row)])
         return self._terms[target]
 
-    def _through(self, row: int) -> list[Term]:
+    def _through(self, row: GraphRow) -> list[Term]:
         graph = self.graph
         op = graph.ops[row]
         if row in self.owned:
@@ -138,7 +143,7 @@ class _Carrier:
                 found += self._pushed(row, slot, self._terms[operand])
         return found
 
-    def _own(self, node: int) -> list[Term]:
+    def _own(self, node: GraphRow) -> list[Term]:
         """Through a node whose derivatives the user declared."""
         graph = self.graph
         found: list[Term] = []
@@ -152,7 +157,7 @@ class _Carrier:
             found += self._joined(self._terms[source], places, places, own, places)
         return found
 
-    def _pushed(self, row: int, slot: int, terms: Sequence[Term]) -> list[Term]:
+    def _pushed(self, row: GraphRow, slot: int, terms: Sequence[Term]) -> list[Term]:
         """The terms of one operand, taken through an operation."""
         graph = self.graph
         refuse_stops(graph, [row])
@@ -172,7 +177,7 @@ class _Carrier:
         partial = applied.partials[slot].run(self.rows, [*operands, row])
         return self._joined(terms, source, everything, partial, everything, self._shape(row))
 
-    def _gated(self, term: Term, condition: int, gate: str, whole: tuple[int, ...]) -> Term:
+    def _gated(self, term: Term, condition: GraphRow, gate: str, whole: tuple[int, ...]) -> Term:
         """A term where the condition holds (or does not) at the term's places."""
         graph = self.graph
         sides = [
@@ -185,11 +190,11 @@ class _Carrier:
             one = repeated(self.rows, one, graph.shape(here))
         return Term(term.positions, term.columns, self.rows.apply(gate, (here, one), {}))
 
-    def _shape(self, row: int) -> tuple[int, ...]:
+    def _shape(self, row: GraphRow) -> tuple[int, ...]:
         return concrete(self.graph.shape(row), "a sparse derivative")
 
     def _operated(
-        self, operation: Operation, row: int, slot: int, terms: Sequence[Term]
+        self, operation: Operation, row: GraphRow, slot: int, terms: Sequence[Term]
     ) -> list[Term]:
         """Through a tensor operation: pairs of elements of which one depends on the other."""
         site = self._site(row)
@@ -213,7 +218,7 @@ class _Carrier:
         return found if once else self._summed(found)
 
     def _dense(
-        self, operation: Operation, row: int, slot: int, terms: Sequence[Term]
+        self, operation: Operation, row: GraphRow, slot: int, terms: Sequence[Term]
     ) -> list[Term]:
         """Through an operation each of whose elements depends on each: a matrix is pulled back."""
         graph, rows = self.graph, self.rows
@@ -231,32 +236,23 @@ class _Carrier:
         target, source = np.divmod(places, width)
         return self._summed(self._joined(terms, source, target, matrix, places))
 
-    def _site(self, row: int) -> Site:
+    def _site(self, row: GraphRow) -> Site:
         graph = self.graph
         shapes = [self._shape(operand) for operand in graph.operands[row]]
         return Site(settings=graph.settings(row), shapes=shapes, shape=self._shape(row))
 
-    def _local(self, row: int, lead: Shape) -> Local:
-        graph = self.graph
-        operands = graph.operands[row]
-        return Local(
-            settings=graph.settings(row),
-            shapes=[graph.shape(operand) for operand in operands],
-            shape=graph.shape(row),
-            algebra=self.rows,
-            args=operands,
-            own=row,
-            lead=lead,
-        )
+    def _local(self, row: GraphRow, lead: Shape) -> Local:
+        self.evaluation.lead = lead
+        return self.evaluation.here(row)
 
-    def _ones(self, shape: Shape) -> int:
+    def _ones(self, shape: Shape) -> GraphRow:
         one, letters = self.rows.constant(1), LETTERS[: len(shape)]
         if not letters:
             return one
         sizes = tuple(zip(letters, shape, strict=True))
         return self.rows.apply("contract", (one,), {"spec": f"->{letters}", "sizes": sizes})
 
-    def _scaled(self, term: Term, factor: int, places: Indices) -> Term:
+    def _scaled(self, term: Term, factor: GraphRow, places: Indices) -> Term:
         """A term of a contraction (positions with their index tuples) times another operand."""
         picked = self._picked(factor, self._shape(factor), places[term.positions[1]])
         return Term(term.positions, term.columns, self._times(term.coefficient, picked))
@@ -266,7 +262,7 @@ class _Carrier:
         terms: Sequence[Term],
         source: Indices,
         target: Indices,
-        factor: int | None = None,
+        factor: GraphRow | None = None,
         places: Indices | None = None,
         shape: tuple[int, ...] = (),
         index: Indices | None = None,
@@ -294,8 +290,8 @@ class _Carrier:
         return found
 
     def _picked(
-        self, row: int, shape: tuple[int, ...], places: Indices, whole: tuple[int, ...] = ()
-    ) -> int:
+        self, row: GraphRow, shape: tuple[int, ...], places: Indices, whole: tuple[int, ...] = ()
+    ) -> GraphRow:
         """The elements of a row at these places, as a vector; a scalar stays one."""
         if not shape:
             return row
@@ -309,7 +305,7 @@ class _Carrier:
         settings = {"axis": -1, "index": chosen(places), "size": size}
         return self.rows.apply("gather", (flat,), settings)
 
-    def _times(self, one: int | None, other: int) -> int:
+    def _times(self, one: GraphRow | None, other: GraphRow) -> GraphRow:
         return other if one is None else self.rows.apply("mul", (one, other), {})
 
     def _summed(self, terms: list[Term]) -> list[Term]:
@@ -348,7 +344,7 @@ class _Carrier:
         return list(found.values())
 
 
-def too_dense(graph: Structure, row: int) -> GraphcError:
+def too_dense(graph: Structure, row: GraphRow) -> GraphcError:
     """What to say of an operation whose derivative has no sparse form."""
     return GraphcError(
         f"{graph.ops[row]} has no sparse derivative here; leave sparse=True out, or take it from "
@@ -367,7 +363,7 @@ def _join(positions: Indices, source: Indices) -> tuple[Indices, Indices]:
     return order[np.repeat(left, counts) + within], pairs
 
 
-def colours(matrix: Sparse) -> int:
+def colours(matrix: Sparse[Row]) -> int:
     """How many groups of columns there are such that no row has two of one group (greedy)."""
     height = matrix.shape[0]
     pointers, indices = matrix.pointers, matrix.indices

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow
 from ..table.functions import FUNCTIONS
 from ..table.matrix_form import ATOM, Piece
 from .array_text import ArrayText
 from .naming import Naming
-from .program import Program
+from .program import Program, ProgramRow
 
 LONGEST_LINE = 92  # of an expression, before a part of it gets a name of its own
 INDENT = 4
-NO_HEADINGS: Mapping[int, str] = {}
+NO_HEADINGS: Mapping[GraphRow, str] = {}
 NO_LABELS: Sequence[str] = ()
 
 
 def statements(
     program: Program,
-    wanted: Sequence[int],
+    wanted: Sequence[ProgramRow],
     text: ArrayText,
     naming: Naming,
     notes: Mapping[str, str],
-    headings: Mapping[int, str] = NO_HEADINGS,
+    headings: Mapping[GraphRow, str] = NO_HEADINGS,
     spoken: Collection[str] = (),
-) -> tuple[list[str], dict[int, str]]:
+) -> tuple[list[str], dict[ProgramRow, str]]:
     """Lines of code, and the text by which each wanted row goes after them.
 
     A node's name is kept; a value without a name that is used once stands where it is used.
@@ -40,7 +40,8 @@ def statements(
     pieces: list[Piece] = []
     coming = sorted(headings)
     written, identifier = text.piece, naming.of
-    for row, (op, operands) in enumerate(zip(program.ops, program.operands, strict=True)):
+    rows = zip(program.in_order(), program.ops, program.operands, strict=True)
+    for row, op, operands in rows:
         labels = known.get(row, NO_LABELS)
         if op in LEAVES:
             name = identifier(labels[0])
@@ -73,7 +74,7 @@ def statements(
     return lines, {row: pieces[row][0] for row in wanted}
 
 
-def _temporary(program: Program, row: int, naming: Naming) -> str:
+def _temporary(program: Program, row: ProgramRow, naming: Naming) -> str:
     """A telling name for a value that has none: cos_y4, or t1."""
     op, operands = program.ops[row], program.operands[row]
     if op in FUNCTIONS and len(operands) == 1 and not FUNCTIONS[op].infix:

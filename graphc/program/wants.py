@@ -12,10 +12,11 @@ from typing import Any
 
 from ..algebra.formulas import Formulas
 from ..derive.differentiate import adjoints, as_names, is_symmetric, seed_row, tangents
-from ..derive.modes import default_wrt, the_output
+from ..derive.hops import default_wrt, some_seeds, the_output
 from ..errors import GraphcError, listing, one_of
 from ..shapes import LETTERS, Shape, shape_text
 from ..structure.reach import ancestors, origins
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import selfcheck
 from .question import Derived, Matrix, Question, Results, Want
@@ -33,10 +34,8 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
             "this graph was made from local derivatives alone, so there is no value to compute; "
             "ask for reverse() or derivative(), or declare the formulas"
         )
-    weights = dict(of) if isinstance(of, Mapping) else None
+    weights = dict(some_seeds(of)) if isinstance(of, Mapping) else None
     if weights is not None:
-        if not weights:
-            raise GraphcError("the dict of seeds is empty; give {node: seed}")
         if record.takes_seeds:
             raise GraphcError(
                 f"want={want!r} {record.takes_seeds}; give of= as names, without seeds"
@@ -44,7 +43,7 @@ def question(graph: Structure, of: Any, wrt: Any, want: str) -> Question:
         of = list(weights)
     if of is None and not record.order:
         outputs = graph.outputs()
-        of = [graph.names[row] for row in outputs] if len(outputs) != 1 else None
+        of = [graph.names[row] for row in outputs] if len(outputs) > 1 else None
     targets = [graph.names[the_output(graph, None)]] if of is None else as_names(graph, of)
     if not record.order and wrt is None:
         sources: list[str] = []
@@ -118,7 +117,7 @@ def crossed(asked: Question) -> tuple[int, int]:
     ends, sources = asked.rows(graph)
     above = {end: origins(graph, end) for end in ends}
 
-    def counted(nodes: set[int], starts: Sequence[int]) -> int:
+    def counted(nodes: set[GraphRow], starts: Sequence[GraphRow]) -> int:
         below, found = set(starts), 0
         for node in sorted(nodes):
             edges = sum(source in below for _, source in graph.edges_of(node))
@@ -133,26 +132,28 @@ def crossed(asked: Question) -> tuple[int, int]:
     return back, forth
 
 
-def _elements(graph: Structure, row: int) -> int:
+def _elements(graph: Structure, row: GraphRow) -> int:
     return math.prod(size if isinstance(size, int) else 1 for size in graph.shape(row))
 
 
 # Building blocks.
 
 
-def _by_name(names: Sequence[str], rows: Sequence[Results]) -> dict[str, Results]:
+def _by_name(
+    names: Sequence[str], rows: Sequence[Results[GraphRow]]
+) -> dict[str, Results[GraphRow]]:
     return dict(zip(names, rows, strict=True))
 
 
-def _one_or_named(asked: Question, rows: Sequence[Results]) -> Results:
+def _one_or_named(asked: Question, rows: Sequence[Results[GraphRow]]) -> Results[GraphRow]:
     """One result, or results by the names of `of`."""
     return _by_name(asked.of, rows) if asked.of_listed else rows[0]
 
 
-def _weighted(asked: Question, graph: Structure) -> dict[int, int]:
+def _weighted(asked: Question, graph: Structure) -> dict[GraphRow, GraphRow]:
     """{row of `of`: row of its seed}; 1 where no seeds were given."""
     seeds = dict.fromkeys(asked.of, 1) if asked.weights is None else asked.weights
-    found: dict[int, int] = {}
+    found: dict[GraphRow, GraphRow] = {}
     for name, seed in seeds.items():
         row = seed_row(graph, graph.row(name), seed)
         if min(ancestors(graph, [row])) < len(asked.graph.ops):  # a formula, held at its value
@@ -161,7 +162,7 @@ def _weighted(asked: Question, graph: Structure) -> dict[int, int]:
     return found
 
 
-def _weighted_sum(graph: Structure, seeds: Iterable[tuple[int, int]]) -> int:
+def _weighted_sum(graph: Structure, seeds: Iterable[tuple[GraphRow, GraphRow]]) -> GraphRow:
     rows, total = Formulas(graph), None
     for row, seed in seeds:
         letters = LETTERS[: len(graph.shape(row))]
@@ -172,14 +173,14 @@ def _weighted_sum(graph: Structure, seeds: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def _argument(graph: Structure, name: str, shape: Shape) -> int:
+def _argument(graph: Structure, name: str, shape: Shape) -> GraphRow:
     row = graph.append("input")
     if shape:
         graph.shapes[row] = shape
     return graph.bind(graph.unused_name(name), row)
 
 
-def _identity(graph: Structure, shape: Shape) -> int:
+def _identity(graph: Structure, shape: Shape) -> GraphRow:
     """1, or the identity on tensors of this shape: the seed of a Jacobian."""
     rows = Formulas(graph)
     if not shape:
@@ -191,7 +192,7 @@ def _identity(graph: Structure, shape: Shape) -> int:
     )
 
 
-def _moved(graph: Structure, row: int, first: int, last: int) -> int:
+def _moved(graph: Structure, row: GraphRow, first: int, last: int) -> GraphRow:
     """The row with its `first` leading axes behind its `last` trailing ones."""
     if not first or not last:
         return row
@@ -200,7 +201,9 @@ def _moved(graph: Structure, row: int, first: int, last: int) -> int:
     return Formulas(graph).apply("contract", (row,), spec)
 
 
-def _gradient(graph: Structure, end: int, sources: Sequence[int], mode: str) -> list[int]:
+def _gradient(
+    graph: Structure, end: GraphRow, sources: Sequence[GraphRow], mode: str
+) -> list[GraphRow]:
     """The derivatives of a node of one element."""
     if mode == "forward":
         slopes = []
@@ -215,8 +218,8 @@ def _gradient(graph: Structure, end: int, sources: Sequence[int], mode: str) -> 
 
 
 def _blocks(
-    graph: Structure, targets: Sequence[int], sources: Sequence[int], mode: str
-) -> list[list[int]]:
+    graph: Structure, targets: Sequence[GraphRow], sources: Sequence[GraphRow], mode: str
+) -> list[list[GraphRow]]:
     """The Jacobian of each target by each source, target axes first."""
     if mode == "forward":
         columns = []
@@ -238,8 +241,8 @@ def _blocks(
 
 
 def _matrix(
-    asked: Question, graph: Structure, blocks: list[list[int]], heights: Sequence[Shape]
-) -> Results:
+    asked: Question, graph: Structure, blocks: list[list[GraphRow]], heights: Sequence[Shape]
+) -> Results[GraphRow]:
     if not asked.of_listed and not asked.wrt_listed:
         return blocks[0][0]
     widths = tuple(graph.shape(graph.row(name)) for name in asked.wrt)
@@ -252,35 +255,43 @@ def _matrix(
 def _value(asked: Question, graph: Structure, mode: str) -> Derived:
     if asked.weights is not None:
         total = _weighted_sum(graph, _weighted(asked, graph).items())
-        return Derived(graph, total, len(graph.ops))
-    return Derived(graph, _one_or_named(asked, asked.rows(graph)[0]), len(graph.ops))
+        return Derived(graph, total, graph.coming)
+    return Derived(graph, _one_or_named(asked, asked.rows(graph)[0]), graph.coming)
 
 
 def _values(asked: Question, graph: Structure, mode: str) -> Derived:
-    everything = {graph.names[row]: row for row in graph.nodes()}
-    return Derived(graph, everything, len(graph.ops))
+    nodes = graph.nodes()
+    return Derived(graph, _by_name([graph.names[row] for row in nodes], nodes), graph.coming)
 
 
 def _grad(asked: Question, graph: Structure, mode: str) -> Derived:
-    whole = _value_and_grad(asked, graph, mode)
-    return Derived(graph, whole.results[1], whole.declared)
+    _, slopes, declared = _with_slopes(asked, graph, mode)
+    return Derived(graph, slopes, declared)
 
 
 def _value_and_grad(asked: Question, graph: Structure, mode: str) -> Derived:
+    values, slopes, declared = _with_slopes(asked, graph, mode)
+    return Derived(graph, (values, slopes), declared)
+
+
+def _with_slopes(
+    asked: Question, graph: Structure, mode: str
+) -> tuple[Results[GraphRow], Results[GraphRow], GraphRow]:
+    """Values, their gradients by name, and the row from which on the gradients stand."""
     ends, sources = asked.rows(graph)
     if asked.weights is not None:
         seeds = _weighted(asked, graph)
-        total, declared = _weighted_sum(graph, seeds.items()), len(graph.ops)
+        total, declared = _weighted_sum(graph, seeds.items()), graph.coming
         slopes = adjoints(graph, seeds, sources)
-        return Derived(graph, (total, _by_name(asked.wrt, slopes)), declared)
-    declared = len(graph.ops)
+        return total, _by_name(asked.wrt, slopes), declared
+    declared = graph.coming
     grads = [_by_name(asked.wrt, _gradient(graph, end, sources, mode)) for end in ends]
-    return Derived(graph, (_one_or_named(asked, ends), _one_or_named(asked, grads)), declared)
+    return _one_or_named(asked, ends), _one_or_named(asked, grads), declared
 
 
 def _jacobian(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     if asked.weights is not None:
         slopes = adjoints(graph, _weighted(asked, graph), sources)
         return Derived(graph, _matrix(asked, graph, [slopes], [()]), declared)
@@ -292,10 +303,10 @@ def _jacobian(asked: Question, graph: Structure, mode: str) -> Derived:
 def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
     """Tangents of adjoints; where the matrix is symmetric, half of its entries are derived."""
     _, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     halved = is_symmetric(graph)
     slopes = adjoints(graph, _weighted(asked, graph), sources)
-    entries: dict[tuple[int, int], int] = {}
+    entries: dict[tuple[int, int], GraphRow] = {}
     for place, source in enumerate(sources):
         lead = graph.shape(source)
         seed = {source: _identity(graph, lead)}
@@ -315,13 +326,16 @@ def _hessian(asked: Question, graph: Structure, mode: str) -> Derived:
 
 def _jvp(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     dots = [_argument(graph, f"{graph.names[row]}_dot", graph.shape(row)) for row in sources]
     found = tangents(graph, dict(zip(sources, dots, strict=True)), ends)
     if asked.weights is not None:
         seeds = _weighted(asked, graph)
         changes = zip(found, seeds.values(), strict=True)
-        pair = (_weighted_sum(graph, seeds.items()), _weighted_sum(graph, changes))
+        pair: Results[GraphRow] = (
+            _weighted_sum(graph, seeds.items()),
+            _weighted_sum(graph, changes),
+        )
     else:
         pair = (_one_or_named(asked, ends), _one_or_named(asked, found))
     return Derived(graph, pair, declared, tangents=tuple(dots))
@@ -329,7 +343,7 @@ def _jvp(asked: Question, graph: Structure, mode: str) -> Derived:
 
 def _hvp(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     seeds = _weighted(asked, graph)
     each = [{end: seeds[end]} for end in ends] if asked.of_listed else [seeds]
     slopes = [slope for one in each for slope in adjoints(graph, one, sources)]
@@ -344,7 +358,7 @@ def _hvp(asked: Question, graph: Structure, mode: str) -> Derived:
 
 def _vjp(asked: Question, graph: Structure, mode: str) -> Derived:
     ends, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     bars = [_argument(graph, f"{graph.names[row]}_bar", graph.shape(row)) for row in ends]
     found = adjoints(graph, dict(zip(ends, bars, strict=True)), sources)
     pair = (_one_or_named(asked, ends), _by_name(asked.wrt, found))
@@ -354,7 +368,7 @@ def _vjp(asked: Question, graph: Structure, mode: str) -> Derived:
 def _sparse_jacobian(asked: Question, graph: Structure) -> Derived:
     """A Jacobian of which only the entries that exist are derived."""
     ends, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     if asked.weights is not None:
         ends = [_weighted_sum(graph, _weighted(asked, graph).items())]
     return Derived(graph, sparse_matrix(graph, ends, sources), declared)
@@ -363,7 +377,7 @@ def _sparse_jacobian(asked: Question, graph: Structure) -> Derived:
 def _sparse_hessian(asked: Question, graph: Structure) -> Derived:
     """A Hessian of which only the entries that exist are derived."""
     _, sources = asked.rows(graph)
-    declared = len(graph.ops)
+    declared = graph.coming
     slopes = adjoints(graph, _weighted(asked, graph), sources)
     return Derived(
         graph, sparse_matrix(graph, slopes, sources, is_symmetric(asked.graph)), declared
@@ -381,6 +395,7 @@ WANTS = {
             summary="The value of {all_of}.",
             mode="none",
             order=0,
+            by_tape=lambda value, slopes: value,
         ),
         Want(
             "grad",
@@ -388,10 +403,12 @@ WANTS = {
             returns="dict[str, A]",
             by_name="dict[str, dict[str, A]]",
             summary="The gradient d {of} / d ({wrt}) by name.",
+            parts=("bar",),
             two_ways=True,
             one_element=True,
             companion="value",
             compare=selfcheck.gradient,
+            by_tape=lambda value, slopes: slopes,
         ),
         Want(
             "value_and_grad",
@@ -399,15 +416,18 @@ WANTS = {
             returns="tuple[A, dict[str, A]]",
             by_name="tuple[dict[str, A], dict[str, dict[str, A]]]",
             summary="({of}, its gradient by name): d {of} / d ({wrt}).",
+            parts=("value", "bar"),
             two_ways=True,
             one_element=True,
             compare=selfcheck.second_part,
+            by_tape=lambda value, slopes: (value, slopes),
         ),
         Want(
             "jacobian",
             _jacobian,
             returns="A",
             summary="The derivatives of {all_of} by {wrt}.",
+            parts=("matrix",),
             two_ways=True,
             sparse=_sparse_jacobian,
             companion="value",
@@ -418,6 +438,7 @@ WANTS = {
             _hessian,
             returns="A",
             summary="The second derivatives of {of} by {wrt}.",
+            parts=("matrix",),
             mode="forward over reverse",
             heading="# Backward, then forward: v_bar is d {of} / d v, v_dot a change of v.",
             one_element=True,
@@ -433,6 +454,7 @@ WANTS = {
             returns="tuple[A, A]",
             by_name="tuple[dict[str, A], dict[str, A]]",
             summary="({of}, its change along the tangents): tangents of {wrt} default to 0.",
+            parts=("value", "value_dot"),
             mode="forward",
             heading="# Forward: v_dot is the change of v along the tangents.",
             companion="value",
@@ -444,6 +466,7 @@ WANTS = {
             returns="tuple[A, dict[str, A]]",
             by_name="tuple[dict[str, A], dict[str, A]]",
             summary="({of}, adjoints by name): what the given adjoint brings to {wrt}.",
+            parts=("value", "bar"),
             takes_seeds="takes its seeds with each call",
             companion="value",
             compare=selfcheck.pulled,
@@ -454,6 +477,7 @@ WANTS = {
             returns="dict[str, A]",
             by_name="dict[str, dict[str, A]]",
             summary="The Hessian of {of} times the tangents of {wrt}, by name.",
+            parts=("bar_dot",),
             mode="forward over reverse",
             heading="# Backward, then along the tangents: v_bar is d {of} / d v, v_dot its change.",
             one_element=True,
@@ -466,6 +490,7 @@ WANTS = {
             _values,
             returns="dict[str, A]",
             summary="The value of every node.",
+            parts=("value",),
             mode="none",
             order=0,
             takes_seeds="gives every node",

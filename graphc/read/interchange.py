@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import GraphcError, listing, visible
 from ..names import checked
 from ..structure.paths import topological
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.value import COMPARISONS, Value
@@ -80,7 +81,7 @@ def _ordered(pairs: list[tuple[str, str]], nodes: Iterable[str] = ()) -> list[st
     return order
 
 
-def _local_row(graph: Structure, z: Any, source: str, target: str) -> int:
+def _local_row(graph: Structure, z: Any, source: str, target: str) -> GraphRow:
     """The row of a known local derivative: a number, an exact string, or a formula of symbols."""
     what = f"edge {source} -> {target}"
     if isinstance(z, str):
@@ -142,13 +143,13 @@ def read_sympy(graph: D, expressions: Any, inputs: str | Iterable[Any] | None) -
 class _Reader:
     """Appends the rows of SymPy expressions; equal sub-expressions share a row."""
 
-    def __init__(self, graph: Structure, symbol: Callable[[str], int]) -> None:
+    def __init__(self, graph: Structure, symbol: Callable[[str], GraphRow]) -> None:
         self.graph = graph
         self.symbol = symbol
-        self.known: dict[Any, int] = {}
-        self.operations: list[int] = []  # rows in the order they were made
+        self.known: dict[Any, GraphRow] = {}
+        self.operations: list[GraphRow] = []  # rows in the order they were made
 
-    def number(self, expr: Any) -> int:
+    def number(self, expr: Any) -> GraphRow:
         """The row of an expression, which must be a scalar."""
         if expr.is_Matrix:
             raise GraphcError(
@@ -162,7 +163,7 @@ class _Reader:
             )
         return row
 
-    def read(self, root: Any) -> int:
+    def read(self, root: Any) -> GraphRow:
         """The row of an expression; iterative, since expressions can be deep."""
         stack = [root]
         while stack:
@@ -192,14 +193,14 @@ class _Reader:
             _operation(expr)  # refused before its arguments are looked at
         return list(expr.args)
 
-    def apply(self, op: str, rows: Iterable[int]) -> int:
+    def apply(self, op: str, rows: Iterable[GraphRow]) -> GraphRow:
         """A row of the table's function, remembered as a node to be."""
         row = self.graph.apply(op, [Value(self.graph, row) for row in rows], {}).row
         if not self.graph.is_condition(row):  # a condition is part of its where
             self.operations.append(row)
         return row
 
-    def row(self, expr: Any, rows: list[int]) -> int:
+    def row(self, expr: Any, rows: list[GraphRow]) -> GraphRow:
         """The row of an expression whose parts have these rows."""
         import sympy
 
@@ -227,13 +228,13 @@ class _Reader:
             return self._piecewise(expr)
         return self._function(expr, rows)
 
-    def _product(self, rows: list[int]) -> int:
+    def _product(self, rows: list[GraphRow]) -> GraphRow:
         total = rows[0]
         for row in rows[1:]:
             total = self.apply("mul", [total, row])
         return total
 
-    def _sum(self, expr: Any, rows: list[int]) -> int:
+    def _sum(self, expr: Any, rows: list[GraphRow]) -> GraphRow:
         signs = [_without_sign(term)[0] for term in expr.as_ordered_terms()]
         first = signs.index(1) if 1 in signs else 0
         total = rows[first] if signs[first] > 0 else self.apply("neg", [rows[first]])
@@ -242,7 +243,7 @@ class _Reader:
                 total = self.apply("add" if signs[place] > 0 else "sub", [total, row])
         return total
 
-    def _power(self, expr: Any, rows: list[int]) -> int:
+    def _power(self, expr: Any, rows: list[GraphRow]) -> GraphRow:
         import sympy
 
         if expr.base == sympy.E and not expr.exp.is_Rational:
@@ -255,7 +256,7 @@ class _Reader:
             return self.apply("pow", [rows[0], self.graph.constant(expr.exp)])
         return self.apply("pow", rows)
 
-    def _piecewise(self, expr: Any) -> int:
+    def _piecewise(self, expr: Any) -> GraphRow:
         *branches, (otherwise, last) = expr.args
         if last != True:  # noqa: E712  # sympy.true compares equal, and `is` would miss bool
             raise GraphcError(
@@ -267,7 +268,7 @@ class _Reader:
             total = self.apply("where", [self.known[condition], self.known[value], total])
         return total
 
-    def _function(self, expr: Any, rows: list[int]) -> int:
+    def _function(self, expr: Any, rows: list[GraphRow]) -> GraphRow:
         op = _operation(expr)
         if op == "bracket":
             return self.apply("where", [rows[0], self.graph.constant(1), self.graph.constant(0)])

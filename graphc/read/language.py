@@ -12,11 +12,13 @@ from .. import names as naming
 from ..collecting import collection_rests
 from ..errors import GraphcError, visible
 from ..shapes import Shape, check_fit, checked_shape
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..syntax.parsing import Syntax, read_formula
 from ..syntax.trees import Name, Tuple
 from ..syntax.words import Mistake, told, weight
-from .expressions import Builder, Unknown, declare_partial, given_value, node
+from .building import Builder, Unknown
+from .expressions import declare_partial, given_value, node
 from .rational import LARGEST_FAMILY, Env, family, indices, integer, is_range, mentions
 
 LONGEST_LINE = 10_000  # besides numbers
@@ -75,7 +77,7 @@ class Member(NamedTuple):
         except GraphcError as error:
             raise Mistake(str(error), self.column) from None
 
-    def row(self, name: str, graph: Structure) -> int:
+    def row(self, name: str, graph: Structure) -> GraphRow:
         """The row of one of its names, which must be declared."""
         if name not in graph.rows:
             raise Unknown(name, graph, self.column, "name a node that is declared above")

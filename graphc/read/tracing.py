@@ -14,6 +14,7 @@ from typing import Any
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest
 from ..structure.reach import ancestors
+from ..structure.rows import GraphRow
 from ..table.value import Value
 from .bytecode import Bytecode
 from .declaring import D, Declaring
@@ -24,7 +25,7 @@ from .expressions import constant
 PATIENCE = 64
 CONTAINERS = (list, tuple)  # locals whose elements are looked at
 Function = Callable[..., Any]
-Found = tuple[str, str, int]  # local name, name of the value or element found under it, row
+Found = tuple[str, str, GraphRow]  # local name, name of the value or element found under it, row
 
 
 def title(function: Any) -> str:
@@ -86,7 +87,7 @@ class Trace:
         self.expected = -1  # where it stands at the next one, if nothing else happens before
         self.target: str | None = None  # the name that is bound on the way there
         self.outside = -1  # ... and at the last one before a comprehension
-        self.waiting: dict[int, Found] = {}  # row -> what is named after the comprehension
+        self.waiting: dict[GraphRow, Found] = {}  # row -> what is named after the comprehension
         self.numbers: dict[str, int] = {}  # stem -> how often it was bound
 
     def observe(self) -> None:
@@ -104,7 +105,7 @@ class Trace:
         if frame.f_lasti != self.expected or self.waiting:
             self.look()
         else:
-            self.last, row = self.expected, len(self.graph.ops) - 1
+            self.last, row = self.expected, self.graph.in_order()[-1]
             if self.target is not None and row not in self.graph.names:
                 self.bind(self.target, row)
         self.target, self.expected = self.bytecode.following(self.last, frame.f_globals)
@@ -164,7 +165,7 @@ class Trace:
         row = value.row
         return row not in self.graph.names and row not in self.waiting and value.graph is self.graph
 
-    def bind(self, stem: str, row: int) -> None:
+    def bind(self, stem: str, row: GraphRow) -> None:
         """Gives a row the name `stem`, or the first free one of stem_2, stem_3, ..."""
         number = self.numbers.get(stem, 0) + 1
         name = stem if number == 1 else f"{stem}_{number}"
@@ -210,7 +211,7 @@ class Trace:
             )
         return [self.graph.names[row] for row in dict.fromkeys(rows)]
 
-    def output(self, stem: str, item: Any) -> int:
+    def output(self, stem: str, item: Any) -> GraphRow:
         """The row of a returned value or number, which takes this name if it has none."""
         row = self.graph.lift(item)
         if row not in self.graph.names:

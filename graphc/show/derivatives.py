@@ -8,6 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from ..derive import modes as derive
+from ..derive.pairs import all_pairs
+from ..derive.pathwise import pathwise
 from ..errors import GraphcError, listing
 from ..structure.reach import origins
 from ..structure.structure import Structure
@@ -113,12 +115,12 @@ def _pair(question: Question, of: str, wrt: str, mode: str) -> Answer:
     reached = wrt in reaching(graph, of)
     if mode == "forward":
         return Answer(of, wrt, derive.derivative(graph, of, wrt, at, mode, question.form), reached)
-    found = derive.pathwise(graph, of, wrt, at, question.limit, question.form)
+    found = pathwise(graph, of, wrt, at, question.limit, question.form)
     return Answer(of, wrt, found.value, reached, tuple((t.path, t.product) for t in found.terms))
 
 
 def _all_pairs(question: Question) -> list[Answer]:
-    pairs = derive.all_pairs(question.graph, question.at)
+    pairs = all_pairs(question.graph, question.at)
     targets = set(question.targets()) if question.of else {target for _, target in pairs}
     sources = question.sources()
     if sources and question.of:

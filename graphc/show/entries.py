@@ -11,13 +11,14 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..errors import GraphcError
 from ..read.expressions import constant
+from ..structure.rows import GraphRow
 
 RELATIVE = 1e-9  # numbers closer than this are the same
 ZERO = 1e-12  # as good as 0, where the truth is 0
 USUAL = 4  # so many numbers with the same digits make a habit
 MANY_DIGITS = 12  # a float with more digits was computed, not rounded by hand
 _DECIMAL = re.compile(r"[-+]?(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?\Z")
-Tables = dict[str, dict[int, "Entry"]]
+Tables = dict[str, dict[GraphRow, "Entry"]]
 
 
 @dataclass(frozen=True)

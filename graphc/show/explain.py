@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..derive import modes as derive
+from ..derive.hops import the_output
 from ..errors import GraphcError, one_of
 from ..shapes import shape_text
 from ..structure.reach import origins, upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .modes import MODES
 from .sections import MOST, given, kinks, limited, local_derivatives, values
@@ -27,7 +28,7 @@ def explain(
     check_digits(digits)
     if isinstance(of, Mapping):
         raise GraphcError("explain is about one node; give its name as of=, without a seed")
-    target = derive.the_output(graph, of)
+    target = the_output(graph, of)
     if any(size != 1 for size in graph.shape(target)):
         raise GraphcError(
             f"explain is about a node of one element, and {graph.names[target]!r} has shape "
@@ -68,7 +69,7 @@ def check_digits(digits: Any) -> None:
         raise GraphcError(f"digits={digits!r}: decimals have 1 to 15 digits")
 
 
-def _wanted(graph: Structure, wrt: Any) -> list[int]:
+def _wanted(graph: Structure, wrt: Any) -> list[GraphRow]:
     if wrt is None:
         return []
     names = [wrt] if isinstance(wrt, str) or not isinstance(wrt, Sequence) else wrt
@@ -77,7 +78,7 @@ def _wanted(graph: Structure, wrt: Any) -> list[int]:
     return list(dict.fromkeys(graph.row(name) for name in names))
 
 
-def _on_paths(graph: Structure, target: int, sources: Sequence[int]) -> set[int]:
+def _on_paths(graph: Structure, target: GraphRow, sources: Sequence[GraphRow]) -> set[GraphRow]:
     """The nodes on a path from one of the sources to the target."""
     below = set(sources) | {target}
     above = origins(graph, target)
@@ -87,7 +88,7 @@ def _on_paths(graph: Structure, target: int, sources: Sequence[int]) -> set[int]
     return above & below
 
 
-def _title(working: Working, target: int, wanted: list[int], mode: str) -> Prose:
+def _title(working: Working, target: GraphRow, wanted: list[GraphRow], mode: str) -> Prose:
     how = {"paths": "path by path"}.get(mode, f"by {mode} mode")
     name = working.graph.name
     about = "" if name == "graph" else f"{label(name)}: "
@@ -101,7 +102,7 @@ def _title(working: Working, target: int, wanted: list[int], mode: str) -> Prose
 
 
 def _results(
-    working: Working, target: int, asked: Sequence[int], results: Mapping[str, Any]
+    working: Working, target: GraphRow, asked: Sequence[GraphRow], results: Mapping[str, Any]
 ) -> Section:
     graph = working.graph
     reaching = origins(graph, target)

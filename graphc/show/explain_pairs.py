@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..derive import modes as derive
+from ..derive.hops import into
+from ..derive.pairs import pair_rows
 from ..derive.request import Request
 from ..errors import GraphcError
 from ..structure.reach import origins, upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .explain import check_digits
 from .numbers import number
@@ -33,9 +35,9 @@ def explain_all_pairs(graph: Structure, at: Mapping[str, Any] | None, digits: in
     needed = upstream(graph, shown)
     working = Working(graph, at, needed, digits)
     request = working.point or Request(graph, None)
-    rows = derive.pair_rows(request, shown)
+    rows = pair_rows(request, shown)
     names = graph.names
-    found: dict[tuple[int, int], Any] = {
+    found: dict[tuple[GraphRow, GraphRow], Any] = {
         (source, target): request.finish(
             rows[target].get(source, request.zero(())),
             lambda: f"d {names[target]} / d {names[source]}",  # noqa: B023
@@ -83,12 +85,15 @@ def explain_all_pairs(graph: Structure, at: Mapping[str, Any] | None, digits: in
 
 
 def _pair(
-    working: Working, request: Any, pair: tuple[int, int], found: Mapping[tuple[int, int], Any]
+    working: Working,
+    request: Any,
+    pair: tuple[GraphRow, GraphRow],
+    found: Mapping[tuple[GraphRow, GraphRow], Any],
 ) -> Equation:
     """S(i, j) from the S(i, k) of the nodes k in the formula of j."""
     source, target = pair
     terms = []
-    for near, edge in derive.into(working.graph, target):
+    for near, edge in into(working.graph, target):
         passed = working.point is None or working.point.evaluation.local(edge[0])[edge[1]]
         if (source, near) in found and passed is not None:
             terms.append(
@@ -104,12 +109,12 @@ def _pair(
 
 
 def _table(
-    working: Working, shown: list[int], found: Mapping[tuple[int, int], Any]
+    working: Working, shown: list[GraphRow], found: Mapping[tuple[GraphRow, GraphRow], Any]
 ) -> tuple[Prose | Grid, ...]:
     """S(i, j) with i down and j across; nodes without a path leave an empty cell."""
     targets = [t for t in shown if working.graph.formula(t).sources]
 
-    def cell(source: int, target: int) -> Math:
+    def cell(source: GraphRow, target: GraphRow) -> Math:
         if (source, target) not in found:
             return sign("")
         value = found[source, target]

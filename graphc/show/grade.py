@@ -17,9 +17,11 @@ from ..algebra.arithmetic import Numbers
 from ..algebra.exact import Masked, as_float
 from ..derive import modes as derive
 from ..derive.evaluation import Evaluation
+from ..derive.hops import out_of, the_output
 from ..derive.request import Request
 from ..errors import GraphcError, listing, nearest
 from ..structure.reach import upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import mistakes
@@ -52,7 +54,7 @@ def grade(
     """The first entry that is wrong, and what probably happened there."""
     entries = settled({table: _entries(graph, answer, table) for table in TABLES})
     _check_keys(answer)
-    target = derive.the_output(graph, of)
+    target = the_output(graph, of)
     sheet = Sheet(graph, target, {} if at is None else at)
     checked = 0
     for judge, table, order in (
@@ -73,7 +75,7 @@ def grade(
 class Sheet:
     """The truth, and what follows from the student's own numbers, side by side."""
 
-    def __init__(self, graph: Structure, target: int, at: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Structure, target: GraphRow, at: Mapping[str, Any]) -> None:
         self.graph, self.target = graph, target
         self.needed = upstream(graph, [target])
         self.trace = derive.Trace()
@@ -90,11 +92,11 @@ class Sheet:
         self.own, self.true = (
             Evaluation(graph, Numbers(dict(sizes)), dict(known), symbols) for _ in range(2)
         )
-        self.hops = derive.out_of(graph, self.needed)
-        self.adjoints: dict[int, Any] = {}
+        self.hops = out_of(graph, self.needed)
+        self.adjoints: dict[GraphRow, Any] = {}
         self.has_values = not any(op == "edges" for op in graph.ops)
 
-    def value(self, row: int, entry: Entry | None) -> tuple[str, str] | None:
+    def value(self, row: GraphRow, entry: Entry | None) -> tuple[str, str] | None:
         """(kind, message) if the entry is wrong; remembers it as the student's own."""
         if not self.has_values:
             if entry is not None:
@@ -117,7 +119,7 @@ class Sheet:
             self.own.values[row] = entry.value
         return wrong
 
-    def derivative(self, row: int, entry: Entry | None) -> tuple[str, str] | None:
+    def derivative(self, row: GraphRow, entry: Entry | None) -> tuple[str, str] | None:
         """(kind, message) if the entry is wrong; remembers it as the student's own."""
         graph = self.graph
         name, of = graph.names[row], graph.names[self.target]
@@ -150,7 +152,7 @@ class Sheet:
         return wrong
 
     def _terms(
-        self, row: int, evaluation: Evaluation, adjoints: Mapping[int, Any]
+        self, row: GraphRow, evaluation: Evaluation, adjoints: Mapping[GraphRow, Any]
     ) -> list[mistakes.Term]:
         """What comes back over each edge that leaves a node."""
         return [
@@ -196,7 +198,7 @@ def _check_keys(answer: Mapping[str, Any]) -> None:
         )
 
 
-def _entries(graph: Structure, answer: Any, table: str) -> dict[int, Entry]:
+def _entries(graph: Structure, answer: Any, table: str) -> dict[GraphRow, Entry]:
     if not isinstance(answer, Mapping):
         raise GraphcError(f"grade takes a dict with {listing(TABLES)}, not {type(answer).__name__}")
     for key in answer:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import Masked, as_float
-from ..derive import modes as derive
 from ..derive.evaluation import Edge, Evaluation
+from ..derive.hops import out_of
 from ..errors import GraphcError
 from ..structure.paths import enumerate_paths, sweep
 from ..structure.reach import path_between
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 
 KINDS = {
@@ -30,10 +31,11 @@ KINDS = {
 MOST_TERMS = 8  # of a sum whose every part is tried
 MOST_PATHS = 64
 Candidate = tuple[str, str, Any]  # kind, in words, the number that comes of it
-Term = tuple[tuple[int, Edge], Any, Any]  # (node that uses it, edge), its adjoint, what came back
+# (node that uses it, edge), its adjoint, what came back
+Term = tuple[tuple[GraphRow, Edge], Any, Any]
 
 
-def of_value(evaluation: Evaluation, node: int, truth: Any) -> Iterator[Candidate]:
+def of_value(evaluation: Evaluation, node: GraphRow, truth: Any) -> Iterator[Candidate]:
     """What a wrong value may have come from."""
     graph = evaluation.graph
     sources = list(dict.fromkeys(graph.formula(node).sources))
@@ -55,7 +57,7 @@ def of_value(evaluation: Evaluation, node: int, truth: Any) -> Iterator[Candidat
 
 
 def of_derivative(
-    evaluation: Evaluation, node: int, target: int, terms: Sequence[Term], truth: Any
+    evaluation: Evaluation, node: GraphRow, target: GraphRow, terms: Sequence[Term], truth: Any
 ) -> Iterator[Candidate]:
     """What a wrong derivative may have come from."""
     names = evaluation.graph.names
@@ -102,14 +104,14 @@ def _names(through: Sequence[str], places: tuple[int, ...]) -> str:
 
 
 def _paths(
-    evaluation: Evaluation, node: int, target: int
+    evaluation: Evaluation, node: GraphRow, target: GraphRow
 ) -> Iterator[tuple[list[Edge], list[Any]]]:
     """The edges and local derivatives of each path, if they are few and numbers."""
     graph = evaluation.graph
     if graph.has_tensors:
         return
     between = path_between(graph, node, target)
-    hops = derive.out_of(graph, between)
+    hops = out_of(graph, between)
     found = list(islice(enumerate_paths(hops, node, target), MOST_PATHS + 1))
     for path in found if len(found) <= MOST_PATHS else []:
         edges = [edge for _, edge in path[1:]]
@@ -152,7 +154,7 @@ def _forgotten_on_paths(
 
 
 def _forgotten(
-    evaluation: Evaluation, node: int, arrived: Sequence[Any], truth: Any
+    evaluation: Evaluation, node: GraphRow, arrived: Sequence[Any], truth: Any
 ) -> Iterator[Candidate]:
     """A part without its local derivative, without what came before, or without an inner factor."""
     names = evaluation.graph.names
@@ -187,7 +189,7 @@ def _without_inner(evaluation: Evaluation, edge: Edge, adjoint: Any) -> Iterator
     source, inside = formula.sources[number], set(formula.rows)
     for skipped in formula.rows:
 
-        def hops(row: int) -> list[tuple[int, Edge]]:
+        def hops(row: GraphRow) -> list[tuple[GraphRow, Edge]]:
             operands = graph.operands[row] if row in inside else ()
             return [(operand, (row, slot)) for slot, operand in enumerate(operands)]
 
@@ -207,7 +209,9 @@ def _without_inner(evaluation: Evaluation, edge: Edge, adjoint: Any) -> Iterator
 # Matrices.
 
 
-def _transposed(evaluation: Evaluation, node: int, arrived: Sequence[Any]) -> Iterator[Candidate]:
+def _transposed(
+    evaluation: Evaluation, node: GraphRow, arrived: Sequence[Any]
+) -> Iterator[Candidate]:
     """The derivative with a square matrix of a formula used the wrong way round."""
     graph = evaluation.graph
     total = sum(back for _, _, back in arrived) if arrived else None
@@ -227,7 +231,9 @@ def _transposed(evaluation: Evaluation, node: int, arrived: Sequence[Any]) -> It
                 yield "transposed", words, total - back + share
 
 
-def _again(evaluation: Evaluation, changed: dict[int, Any], ask: Any, without: int | None) -> Any:
+def _again(
+    evaluation: Evaluation, changed: dict[GraphRow, Any], ask: Any, without: GraphRow | None
+) -> Any:
     """What the evaluation says with some values changed; None where it can say nothing."""
     graph: Structure = evaluation.graph
     known = {row: value for row, value in evaluation.values.items() if row in graph.names}

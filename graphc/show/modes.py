@@ -8,10 +8,13 @@ from typing import Any
 
 from ..derive import modes as derive
 from ..derive.evaluation import Edge
+from ..derive.hops import into, out_of
+from ..derive.pathwise import Path, number_of_paths, path_products
 from ..derive.request import Request
 from ..errors import GraphcError
 from ..shapes import shape_text
 from ..structure.reach import path_between, upstream
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from .sections import MOST, Block, limited
 from .solution import EQUAL, Equation, Equations, Math, Prose, Section, formed, sign
@@ -23,7 +26,9 @@ At = Mapping[str, Any] | None
 Found = tuple[list[Section], dict[str, Any]]
 
 
-def _reverse(working: Working, target: int, paths: list[int], shown: set[int], at: At) -> Found:
+def _reverse(
+    working: Working, target: GraphRow, paths: list[GraphRow], shown: set[GraphRow], at: At
+) -> Found:
     graph = working.graph
     name = graph.names[target]
     trace = derive.Trace()
@@ -34,10 +39,10 @@ def _reverse(working: Working, target: int, paths: list[int], shown: set[int], a
         results = derive.reverse(graph, name, at, trace=trace)
         working.point = trace.request
     steps = _steps(working, lambda t: derive.reverse(graph, name, None, "steps", t))
-    hops = derive.out_of(graph, shown)
+    hops = out_of(graph, shown)
     order = sorted(shown, reverse=True)
 
-    def neighbours(node: int) -> list[tuple[int, Edge]]:
+    def neighbours(node: GraphRow) -> list[tuple[GraphRow, Edge]]:
         return [hop for hop in hops.get(node, ()) if at is None or _passed(trace, hop[1])]
 
     equations = _updates(
@@ -94,16 +99,16 @@ def _steps(working: Working, verb: Callable[[derive.Trace], Any]) -> derive.Trac
 
 def _updates(
     working: Working,
-    order: Sequence[int],
+    order: Sequence[GraphRow],
     results: Mapping[str, Any],
-    neighbours: Callable[[int], list[tuple[int, Edge]]],
+    neighbours: Callable[[GraphRow], list[tuple[GraphRow, Edge]]],
     steps: derive.Trace | None,
-    total: Callable[[int], Math],
+    total: Callable[[GraphRow], Math],
     suffix: str,
 ) -> list[Equation]:
     """One equation for each node, in the order of the sweep."""
     graph = working.graph
-    signs: dict[int, Math] = {}
+    signs: dict[GraphRow, Math] = {}
     if steps is not None:
         for node in order:
             row = steps.request.added.get(f"{graph.names[node]}_{suffix}")
@@ -138,13 +143,15 @@ def _updates(
     return found
 
 
-def _has_tensor(graph: Structure, node: int, near: list[tuple[int, Edge]]) -> bool:
+def _has_tensor(graph: Structure, node: GraphRow, near: list[tuple[GraphRow, Edge]]) -> bool:
     rows = [node, *(other for other, _ in near), *(edge[0] for _, edge in near)]
     inside = [r for row in rows[1:] for r in graph.formula(row).rows]
     return any(graph.shape(row) for row in [*rows, *inside])
 
 
-def _forward(working: Working, target: int, paths: list[int], shown: set[int], at: At) -> Found:
+def _forward(
+    working: Working, target: GraphRow, paths: list[GraphRow], shown: set[GraphRow], at: At
+) -> Found:
     graph = working.graph
     sections, found = [], {}
     for source in paths[:MOST]:
@@ -167,10 +174,10 @@ def _forward(working: Working, target: int, paths: list[int], shown: set[int], a
             working.point = trace.request
         steps = _steps(working, lambda t: derive.forward(graph, name, None, "steps", t, between))  # noqa: B023
 
-        def neighbours(node: int) -> list[tuple[int, Edge]]:
+        def neighbours(node: GraphRow) -> list[tuple[GraphRow, Edge]]:
             return [
                 hop
-                for hop in derive.into(graph, node)
+                for hop in into(graph, node)
                 if hop[0] in between and (at is None or _passed(trace, hop[1]))  # noqa: B023
             ]
 
@@ -211,15 +218,17 @@ def _forward(working: Working, target: int, paths: list[int], shown: set[int], a
     return sections, found
 
 
-def _paths(working: Working, target: int, paths: list[int], shown: set[int], at: At) -> Found:
+def _paths(
+    working: Working, target: GraphRow, paths: list[GraphRow], shown: set[GraphRow], at: At
+) -> Found:
     graph = working.graph
     sections, found, number = [], {}, 0
     for source in paths[:MOST]:
         name, end = graph.names[source], graph.names[target]
-        count = derive.number_of_paths(graph, name, end)
+        count = number_of_paths(graph, name, end)
         request = Request(graph, at, needed=upstream(graph, [target]))
         steps, signs, numbers, total = [], [], [], None
-        for path, value in islice(derive.path_products(request, source, target), MOST_PATHS):
+        for path, value in islice(path_products(request, source, target), MOST_PATHS):
             number += 1
             called = sign(f"P{number}", f"P_{{{number}}}")
             total = value if total is None else request.evaluation.add(total, value)
@@ -250,7 +259,7 @@ def _paths(working: Working, target: int, paths: list[int], shown: set[int], at:
     return sections, found
 
 
-def _path(working: Working, left: Math, path: derive.Path, value: Any) -> Equation:
+def _path(working: Working, left: Math, path: Path, value: Any) -> Equation:
     """One path: the product of its local derivatives, in signs and in numbers."""
     graph = working.graph
     edges = [edge for _, edge in path[1:]]
@@ -276,7 +285,7 @@ def _path_sum(
     return working.equation(left, [*found, *working.told(result, 200)], result)
 
 
-MODES: dict[str, Callable[[Working, int, list[int], set[int], At], Found]] = {
+MODES: dict[str, Callable[[Working, GraphRow, list[GraphRow], set[GraphRow], At], Found]] = {
     "reverse": _reverse,
     "forward": _forward,
     "paths": _paths,

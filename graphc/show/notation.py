@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.phrases import Phrase, name_display, name_line
@@ -35,7 +36,7 @@ class Notation:
         """Names with arrows between them."""
         return self.math(self.arrow.join(self.name(name).text for name in names))
 
-    def formula(self, graph: Structure, node: int) -> str:
+    def formula(self, graph: Structure, node: GraphRow) -> str:
         """The right-hand side of a node, or its given value; empty if it has neither."""
         if node in graph.given:
             return self.math(self.number(graph.given[node]).text)

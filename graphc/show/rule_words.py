@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..algebra.formulas import Formulas
 from ..algebra.rules import rule
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.phrases import phrase
@@ -14,7 +15,7 @@ from ..write.rows import expression_phrase, site_of
 from .solution import Math, Prose
 
 
-def rule_words(graph: Structure, node: int, edge: int) -> Prose:
+def rule_words(graph: Structure, node: GraphRow, edge: int) -> Prose:
     """The rules between a node and the source of one of its edges."""
     if (node, edge) in graph.partials:
         given = graph.ops[node] == "edges"
@@ -31,12 +32,12 @@ def rule_words(graph: Structure, node: int, edge: int) -> Prose:
     return tuple(found)
 
 
-def _nested(graph: Structure, node: int, parts: list[Prose]) -> bool:
+def _nested(graph: Structure, node: GraphRow, parts: list[Prose]) -> bool:
     """Whether a function of something that is more than a name is among the rules."""
     return len(parts) > 1 and any(isinstance(piece, Math) for part in parts for piece in part)
 
 
-def _between(graph: Structure, node: int, source: int) -> list[int]:
+def _between(graph: Structure, node: GraphRow, source: GraphRow) -> list[GraphRow]:
     """The rows of a node's formula that the source enters, the outermost first."""
     reached = {source}
     for row in graph.formula(node).rows:
@@ -49,7 +50,7 @@ def _between(graph: Structure, node: int, source: int) -> list[int]:
     ]
 
 
-def _words(graph: Structure, row: int) -> Prose:
+def _words(graph: Structure, row: GraphRow) -> Prose:
     op = graph.ops[row]
     if op in OPERATIONS:
         return (OPERATIONS[op].rule_words(site_of(graph, row)),)

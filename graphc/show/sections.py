@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..structure.rows import GraphRow
 from .numbers import sides
 from .solution import Equation, Equations, Math, Prose, Section, sign
 from .working import Working, shape_words
@@ -12,7 +13,7 @@ MOST = 100  # equations of one section
 Block = Prose | Equations
 
 
-def given(working: Working, needed: set[int]) -> Section:
+def given(working: Working, needed: set[GraphRow]) -> Section:
     graph = working.graph
     leaves = [row for row in graph.leaves() if row in needed]
     blocks: list[Block] = []
@@ -45,7 +46,7 @@ def given(working: Working, needed: set[int]) -> Section:
     return Section("Given", tuple(blocks))
 
 
-def values(working: Working, needed: set[int]) -> Section:
+def values(working: Working, needed: set[GraphRow]) -> Section:
     graph = working.graph
     if not working.has_values:
         return Section("", ())
@@ -56,7 +57,7 @@ def values(working: Working, needed: set[int]) -> Section:
     return Section(heading, tuple(limited(steps, "nodes", len(computed))))
 
 
-def local_derivatives(working: Working, shown: set[int]) -> Section:
+def local_derivatives(working: Working, shown: set[GraphRow]) -> Section:
     graph = working.graph
     edges = [
         (node, edge)
@@ -79,7 +80,7 @@ def local_derivatives(working: Working, shown: set[int]) -> Section:
     return Section("Local derivatives", tuple(blocks) if steps else ())
 
 
-def kinks(working: Working) -> list[int]:
+def kinks(working: Working) -> list[GraphRow]:
     return [] if working.point is None else list(working.point.evaluation.kinks)
 
 

@@ -11,6 +11,7 @@ from ..derive.request import Request
 from ..errors import GraphcError
 from ..shapes import Shape
 from ..structure.reach import mentioned
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.phrases import ATOM, Phrase, bound, bracket, bracket_latex, leaf, name_line, phrase
@@ -30,7 +31,7 @@ Term = tuple[Math, Math, Any, Any]  # two factors of a product, and their number
 class Working:
     """How the values and formulas of one graph are written, at a point or in symbols."""
 
-    def __init__(self, graph: Structure, at: Any, needed: Iterable[int], digits: int) -> None:
+    def __init__(self, graph: Structure, at: Any, needed: Iterable[GraphRow], digits: int) -> None:
         self.graph = graph
         self.digits = digits
         self.numeric = at is not None
@@ -41,15 +42,16 @@ class Working:
                 "give one number for each name"
             )
         self.formulas = Request(graph, None, rows=True)
-        self._numbers: dict[int | Edge, Any] = {}  # presenting an exact number can take a while
+        # presenting an exact number can take a while
+        self._numbers: dict[GraphRow | Edge, Any] = {}
         self.has_values = not any(op == "edges" for op in graph.ops)
 
     # Signs.
 
-    def name(self, node: int) -> Math:
+    def name(self, node: GraphRow) -> Math:
         return written(lambda notation: notation.name(self.graph.names[node]))
 
-    def total(self, source: int, target: int) -> Math:
+    def total(self, source: GraphRow, target: GraphRow) -> Math:
         """S(i, t), the derivative of t by i over all paths."""
         return formed("S({0}, {1})", self.name(source), self.name(target))
 
@@ -62,18 +64,18 @@ class Working:
         twin = f", {place}" if formula.sources.count(source) > 1 else ""
         return formed(f"z({{0}}, {{1}}{twin})", self.name(source), self.name(node))
 
-    def derivative(self, of: int, wrt: int) -> Math:
+    def derivative(self, of: GraphRow, wrt: GraphRow) -> Math:
         names = self.graph.names
         both = name_line(names[of]), name_line(names[wrt])
         return Math(phrase("d {0} / d {1}", *both), latex.fraction("d", names[of], names[wrt]))
 
-    def shape(self, row: int) -> Prose:
+    def shape(self, row: GraphRow) -> Prose:
         """The shape of a tensor in words; nothing for a scalar."""
         return (shape_words(self.graph.shape(row)),) if self.graph.shape(row) else ()
 
     # Numbers.
 
-    def number(self, node: int) -> Any:
+    def number(self, node: GraphRow) -> Any:
         """The value of a node as users get it; None in symbols and where there is none."""
         if self.point is None or not self.has_values:
             return None
@@ -90,7 +92,9 @@ class Working:
             self._numbers[edge] = presented(0 if found is None else found)
         return self._numbers[edge]
 
-    def known(self, nodes: Iterable[int], notation: Notation) -> tuple[dict[int, Phrase], bool]:
+    def known(
+        self, nodes: Iterable[GraphRow], notation: Notation
+    ) -> tuple[dict[GraphRow, Phrase], bool]:
         """Numbers instead of names, and whether any was rounded."""
         found, rounded = {}, False
         for node in nodes:
@@ -100,7 +104,7 @@ class Working:
 
     # Equations.
 
-    def value(self, node: int) -> Equation:
+    def value(self, node: GraphRow) -> Equation:
         """name = formula = the formula with numbers = the value."""
         found: Sides = []
         formula = self.graph.formula(node)
@@ -114,7 +118,7 @@ class Working:
             found += sides(presented(self.graph.settings(node)["value"]), self.digits)
         return self.equation(self.name(node), found, value, self.shape(node))
 
-    def _formula(self, node: int, text: Known, tex: Known) -> Math:
+    def _formula(self, node: GraphRow, text: Known, tex: Known) -> Math:
         graph = self.graph
         if graph.ops[node] == "pi":
             return sign("pi", r"\pi")
@@ -123,7 +127,7 @@ class Working:
             formula_phrase(graph, node, latex.LATEX, tex),
         )
 
-    def _with_numbers(self, sources: Iterable[int], write: Any) -> Sides:
+    def _with_numbers(self, sources: Iterable[GraphRow], write: Any) -> Sides:
         """A formula with numbers instead of names, if they all fit in."""
         nodes = list(sources)
         if not self.has_values or not nodes or not all(fits(self.number(n)) for n in nodes):
@@ -155,7 +159,7 @@ class Working:
         return self.equation(self.local(edge), found, value, note)
 
     def expression(
-        self, graph: Structure, row: int, text: Known | None = None, tex: Known | None = None
+        self, graph: Structure, row: GraphRow, text: Known | None = None, tex: Known | None = None
     ) -> Math:
         """A row in both notations."""
         style = line.NUMPY if graph.has_tensors else line.TEXT
@@ -195,7 +199,9 @@ class Working:
             written_terms.append(between(factor_signs, "*", r" \cdot "))
         return ABOUT if cut else EQUAL, joined(written_terms)
 
-    def step(self, left: Math, trace: Trace, node: int, value: Any, signs: dict[int, Math]) -> Any:
+    def step(
+        self, left: Math, trace: Trace, node: GraphRow, value: Any, signs: dict[GraphRow, Math]
+    ) -> Any:
         """left = one update in matrix form = the same in numbers = the value."""
         graph, row = trace.request.graph, trace.sums[node]
         text = {row: bound(math.line, ATOM) for row, math in signs.items()}
@@ -229,7 +235,7 @@ class Working:
                 kept.append((relation, side))
         return Equation(left, tuple(kept), value, note)
 
-    def kink(self, node: int) -> Prose:
+    def kink(self, node: GraphRow) -> Prose:
         """A sentence about a node that sits on its kink."""
         graph = self.graph
         rules = []
@@ -271,7 +277,7 @@ def between(parts: Sequence[Math], text: str, tex: str, word: str = "") -> Math:
     return formed(text.join(holes), *parts, latex=tex.join(holes), word=word)
 
 
-def _in_order(request: Request, row: int) -> int:
+def _in_order(request: Request, row: GraphRow) -> GraphRow:
     """A product of names with its factors in the order of declaration; any other row as it is."""
     graph = request.graph
     factors, stack = [], [row]

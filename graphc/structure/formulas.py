@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .rows import GraphRow
+
 if TYPE_CHECKING:
     from .structure import Structure
 
@@ -13,12 +15,12 @@ if TYPE_CHECKING:
 class Formula:
     """What stands between a node and the names it mentions."""
 
-    rows: tuple[int, ...]  # the unnamed rows and the node's own row, ascending
-    sources: tuple[int, ...]  # source of each edge into the node, in order of mention
+    rows: tuple[GraphRow, ...]  # the unnamed rows and the node's own row, ascending
+    sources: tuple[GraphRow, ...]  # source of each edge into the node, in order of mention
     passes: tuple[bool, ...]  # whether a derivative can pass the edge (gc.stop blocks it)
 
 
-def formula_of(graph: Structure, node: int) -> Formula:
+def formula_of(graph: Structure, node: GraphRow) -> Formula:
     """The rows and edges of one node."""
     names, operands = graph.names, graph.operands
     if node in graph.split:
@@ -26,9 +28,9 @@ def formula_of(graph: Structure, node: int) -> Formula:
         inside = [row for row in operands[node] if row not in names]
         passing = graph.ops[node] != "stop"
         return Formula((*inside, node), tuple(sources), (passing,) * len(sources))
-    order: dict[int, bool] = {}  # source -> whether a derivative passes, in order of mention
-    seen: dict[int, bool] = {}
-    stack: list[tuple[int, bool]] = [(node, True)]
+    order: dict[GraphRow, bool] = {}  # source -> whether a derivative passes, in order of mention
+    seen: dict[GraphRow, bool] = {}
+    stack: list[tuple[GraphRow, bool]] = [(node, True)]
     while stack:
         row, passing = stack.pop()
         if row != node and row in names:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ..errors import GraphcError
 from .reach import mentioned
-from .rows import LEAVES
+from .rows import LEAVES, GraphRow
 from .structure import Structure
 
 S = TypeVar("S", bound=Structure)
@@ -90,9 +90,10 @@ def untie(graph: S, name: str) -> S:
         raise GraphcError(f"nothing uses {name!r}, so there is nothing to untie")
     other = type(graph)(graph.name)
     other.claimed = graph.claimed.copy()
-    moved: list[int] = []
-    copies: list[int] = []
-    for row, op in enumerate(graph.ops):
+    moved: dict[GraphRow, GraphRow] = {}
+    copies: list[GraphRow] = []
+    for row in graph.in_order():
+        op = graph.ops[row]
         if row == tied:
             for number in range(1, occurrences + 1):
                 copies.append(other.append(op))
@@ -102,11 +103,10 @@ def untie(graph: S, name: str) -> S:
                 if tied in graph.given:
                     other.given[copies[-1]] = graph.given[tied]
             other.copies[name] = tuple(other.names[copy] for copy in copies)
-            moved.append(-1)
             copies.reverse()
             continue
         operands = tuple(copies.pop() if o == tied else moved[o] for o in graph.operands[row])
-        moved.append(other.append(op, operands, **graph.settings(row)))
+        moved[row] = other.append(op, operands, **graph.settings(row))
         if row in graph.shapes:
             other.shapes[moved[row]] = graph.shapes[row]
     for row, label in graph.names.items():

@@ -48,13 +48,13 @@ def sweep(
 
 def reached(starts: Iterable[N], onward: Callable[[N], Iterable[N]]) -> set[N]:
     """The nodes that steps lead to, the starts included."""
-    seen: set[N] = set()
-    stack = list(starts)
+    seen = set(starts)
+    stack = list(seen)
     while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(onward(node))
+        for node in onward(stack.pop()):
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
     return seen
 
 

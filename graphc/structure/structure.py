@@ -7,7 +7,7 @@ is adding or removing names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -20,7 +20,18 @@ from ..table.tensors import OPERATIONS
 from ..table.value import Attributes, Value
 from .constants import checked_number
 from .formulas import Formula, formula_of
-from .rows import CONDITIONS, LEAVES, NO_SETTINGS, Key, Rows, Settings, row_key, simple_exponent
+from .numbered import Numbered
+from .rows import (
+    CONDITIONS,
+    LEAVES,
+    NO_SETTINGS,
+    GraphRow,
+    Key,
+    Rows,
+    Settings,
+    row_key,
+    simple_exponent,
+)
 
 S = TypeVar("S", bound="Structure")
 CONDITIONAL = ("where", "taken", "untaken")  # functions whose first operand is a comparison
@@ -32,11 +43,14 @@ Call = tuple[str, tuple[Any, ...], dict[str, Any]]  # function, rows or plain ar
 class Sharing:
     """What stands in a graph already and need not be appended again."""
 
-    rows: dict[Key, int] = field(default_factory=dict)  # by what they are
-    locals: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # of nodes, as rows
+    rows: dict[Key, GraphRow] = field(default_factory=dict)  # by what they are
+    locals: dict[GraphRow, tuple[Any, ...]] = field(default_factory=dict)  # of nodes, as rows
 
 
-class Structure(Rows):
+COPIED = (list, dict, set, Numbered)  # parts that each graph has for itself
+
+
+class Structure(Rows[GraphRow]):
     """Rows of operations with names; what every front end appends to and every verb reads."""
 
     def __init__(self, name: str = "graph") -> None:
@@ -44,28 +58,30 @@ class Structure(Rows):
             raise GraphcError(f"a graph's name is a string, not {type(name).__name__}")
         super().__init__()
         self.name = name
-        self.rows: dict[str, int] = {}  # name -> row
-        self.names: dict[int, str] = {}  # row -> name
+        self.rows: MutableMapping[str, GraphRow] = {}  # name -> row
+        self.names: MutableMapping[GraphRow, str] = {}  # row -> name
         self.claimed: dict[str, str] = {}  # name of a size or of a family -> which of the two
-        self.numbers: dict[tuple[type, Any], int] = {}  # operands that formulas share -> row
-        self.calls: dict[int, Call] = {}  # how a composed function was called, for display
-        self.given: dict[int, Any] = {}  # values that came with the declaration
-        self.declared_outputs: list[int] = []
+        self.numbers: dict[tuple[type, Any], GraphRow] = {}  # operands that formulas share -> row
+        self.calls: dict[GraphRow, Call] = {}  # how a composed function was called, for display
+        self.given: dict[GraphRow, Any] = {}  # values that came with the declaration
+        self.declared_outputs: list[GraphRow] = []
         # (node, edge) -> row of the user's own partial
-        self.partials: dict[tuple[int, int], int] = {}
-        self.split: set[int] = set()  # nodes whose every operand is an edge of its own
+        self.partials: dict[tuple[GraphRow, int], GraphRow] = {}
+        self.split: set[GraphRow] = set()  # nodes whose every operand is an edge of its own
         self.copies: dict[str, tuple[str, ...]] = {}  # untied name -> names of its copies
-        self.derivative_of: dict[int, int] = {}  # row of an adjoint or tangent -> its node
-        self.lines: dict[int, int] = {}  # row -> line of the text it was declared on
+        # row of an adjoint or tangent -> its node
+        self.derivative_of: dict[GraphRow, GraphRow] = {}
+        self.lines: dict[GraphRow, int] = {}  # row -> line of the text it was declared on
         self.observer: Callable[[], None] | None = None  # told before each function (tracing)
         self.sharing: Sharing | None = None
         self._numbered: dict[str, int] = {}  # stem -> the first number that may be free
-        self._formulas: dict[int, Formula] = {}
-        self._inside: dict[int, list[int]] = {}  # an unnamed row -> the nodes it is remembered for
+        self._formulas: dict[GraphRow, Formula] = {}
+        # an unnamed row -> the nodes it is remembered for
+        self._inside: dict[GraphRow, list[GraphRow]] = {}
 
     # Appending.
 
-    def constant(self, value: Any) -> int:
+    def constant(self, value: Any) -> GraphRow:
         """A new row holding a number or an array of numbers."""
         value = checked_number(value)
         shape = few_axes(value.shape) if hasattr(value, "shape") and value.shape else ()
@@ -75,14 +91,16 @@ class Structure(Rows):
         """From now on an operation that stands here already is not appended again."""
         self.sharing = Sharing()
 
-    def _new(self, op: str, operands: tuple[int, ...], settings: Settings, shape: Shape) -> int:
+    def _new(
+        self, op: str, operands: tuple[GraphRow, ...], settings: Settings, shape: Shape
+    ) -> GraphRow:
         """A new row, or the one that is the same where rows are shared."""
         if self.sharing is not None:
             key = row_key(op, operands, settings)
             known = self.sharing.rows.get(key)
             if known is not None:
                 return known
-            self.sharing.rows[key] = len(self.ops)
+            self.sharing.rows[key] = self.coming
         row = self.append(op, operands, **settings)
         if shape:
             self.shapes[row] = shape
@@ -92,7 +110,7 @@ class Structure(Rows):
         """The sizes that inputs and params have by name."""
         return {name for name, kind in self.claimed.items() if kind == "size"}
 
-    def leaf(self, kind: str, name: str, shape: Shape) -> int:
+    def leaf(self, kind: str, name: str, shape: Shape) -> GraphRow:
         """A new input or param, whose named sizes are nobody's name."""
         sizes = [size for size in shape if isinstance(size, str)]
         for size in sizes:
@@ -145,7 +163,7 @@ class Structure(Rows):
         value: Value = COMPOSED[name](*arguments)
         return value
 
-    def operation(self, op: str, operands: tuple[int, ...], settings: Settings) -> int:
+    def operation(self, op: str, operands: tuple[GraphRow, ...], settings: Settings) -> GraphRow:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
         ops = self.ops
         for row in operands:
@@ -156,7 +174,7 @@ class Structure(Rows):
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
                 op, operands, settings = "power", operands[:1], {"exponent": exponent}
-        elif op == "contract" and not settings["spec"].strip(",->"):  # of scalars: their product
+        elif op in OPERATIONS and OPERATIONS[op].is_product(settings):
             *others, last = operands
             if not others:
                 return self.operation("identity", operands, {})
@@ -169,7 +187,7 @@ class Structure(Rows):
             shape = self.shape_after(op, operands, settings, labels)
         return self._new(op, operands, settings, shape)
 
-    def fresh(self, op: str, operands: tuple[int, ...], settings: Settings) -> int:
+    def fresh(self, op: str, operands: tuple[GraphRow, ...], settings: Settings) -> GraphRow:
         """A new row of its own, shared or not: one that is to bear a name, or a mask."""
         shared, self.sharing = self.sharing, None
         try:
@@ -177,7 +195,7 @@ class Structure(Rows):
         finally:
             self.sharing = shared
 
-    def own_copy(self, row: int) -> int:
+    def own_copy(self, row: GraphRow) -> GraphRow:
         """A row of this value that nobody else uses: itself, or a copy where rows are shared."""
         if self.sharing is None:
             return row
@@ -186,11 +204,11 @@ class Structure(Rows):
             self.shapes[copy] = self.shapes[row]
         return copy
 
-    def _is_bare_number(self, row: int) -> bool:
+    def _is_bare_number(self, row: GraphRow) -> bool:
         """Whether a row is a number without a name: a named one may be derived by."""
         return self.ops[row] == "const" and row not in self.shapes and row not in self.names
 
-    def operand(self, operand: Any) -> int:
+    def operand(self, operand: Any) -> GraphRow:
         """The row of a value of this graph, or of a number; equal numbers share a row."""
         if isinstance(operand, Value) and operand.graph is self:
             return operand.row
@@ -202,7 +220,7 @@ class Structure(Rows):
             row = self.numbers[kind, operand] = self.constant(operand)
         return row
 
-    def lift(self, operand: Any) -> int:
+    def lift(self, operand: Any) -> GraphRow:
         """The row of a value of this graph, or of a new constant, which may take a name."""
         if isinstance(operand, Value):
             if operand.graph is not self:
@@ -215,12 +233,12 @@ class Structure(Rows):
             return self.append("size", size=operand)  # x.shape[0]
         return self.constant(operand)
 
-    def is_shared(self, row: int) -> bool:
+    def is_shared(self, row: GraphRow) -> bool:
         """Whether a row is a number that several formulas may mention; it never takes a name."""
         number = self.settings(row).get("value") if self.ops[row] == "const" else None
         return type(number) in SHARED and self.numbers.get((type(number), number)) == row
 
-    def bind(self, name: str, row: int) -> int:
+    def bind(self, name: str, row: GraphRow) -> GraphRow:
         """Gives a row a name that nobody has yet."""
         written, name = name, naming.checked(name)
         if name in self.rows:
@@ -256,7 +274,7 @@ class Structure(Rows):
 
     # Reading.
 
-    def row(self, name: str | Any) -> int:
+    def row(self, name: str | Any) -> GraphRow:
         """The row of a node, by name."""
         if isinstance(name, Value):
             name = self.names.get(name.row, "an unnamed value")
@@ -264,31 +282,17 @@ class Structure(Rows):
         if not isinstance(name, str):
             raise GraphcError(f"a node is asked for by its name, not by {type(name).__name__}")
         row = self.rows.get(name)
-        return self._respelt(name) if row is None else row
+        return _respelt(self, name) if row is None else row
 
-    def _respelt(self, name: str) -> int:
-        """The row of a node whose name is written in another way."""
-        row = self.rows.get(naming.spelling(name))
-        if row is None:
-            hint = nearest(name, self.rows) or f" (nodes: {listing(self.rows)})"
-            raise GraphcError(f"there is no node {visible(name)}{hint}")
-        tensor = self.rows.get(name.partition("[")[0])
-        if tensor in self.shapes:
-            raise GraphcError(
-                f"{name!r} is an element of the tensor {self.names[tensor]!r} and no node; ask "
-                f"for {self.names[tensor]!r}, or for the node {naming.spelling(name)!r}"
-            )
-        return row
-
-    def label(self, row: int) -> str:
+    def label(self, row: GraphRow) -> str:
         """The name of a row, or a word for an unnamed one."""
         return repr(self.names[row]) if row in self.names else f"of an unnamed {self.ops[row]}"
 
-    def nodes(self) -> list[int]:
+    def nodes(self) -> list[GraphRow]:
         """The named rows in topological order."""
         return sorted(self.names)
 
-    def kind(self, row: int) -> str:
+    def kind(self, row: GraphRow) -> str:
         """input, param, const or compute."""
         op = self.ops[row]
         if op in ("input", "param"):
@@ -296,11 +300,11 @@ class Structure(Rows):
         return "compute" if op == "edges" or self.formula(row).sources else "const"
 
     @property
-    def partials_of(self) -> set[int]:
+    def partials_of(self) -> set[GraphRow]:
         """The nodes for which the user declared derivatives."""
         return {node for node, _ in self.partials}
 
-    def formula(self, node: int) -> Formula:
+    def formula(self, node: GraphRow) -> Formula:
         """The rows and edges of one node; remembered until names change."""
         known = self._formulas.get(node)
         if known is None:
@@ -309,18 +313,18 @@ class Structure(Rows):
                 self._inside.setdefault(row, []).append(node)
         return known
 
-    def edges_of(self, node: int) -> Iterator[tuple[int, int]]:
+    def edges_of(self, node: GraphRow) -> Iterator[tuple[int, GraphRow]]:
         """(edge number, source) of the edges that a derivative can pass into a node."""
         formula = self.formula(node)
         for edge, source in enumerate(formula.sources):
             if formula.passes[edge]:
                 yield edge, source
 
-    def leaves(self) -> list[int]:
+    def leaves(self) -> list[GraphRow]:
         """The named rows whose value comes from outside."""
         return [row for row in self.nodes() if self.ops[row] in LEAVES]
 
-    def outputs(self) -> list[int]:
+    def outputs(self) -> list[GraphRow]:
         """The declared outputs, or else the nodes that nothing uses."""
         if self.declared_outputs:
             return list(self.declared_outputs)
@@ -331,9 +335,24 @@ class Structure(Rows):
         """An independent copy."""
         other = type(self)(self.name)
         for key, value in vars(self).items():
-            setattr(other, key, value.copy() if isinstance(value, (list, dict, set)) else value)
+            setattr(other, key, value.copy() if isinstance(value, COPIED) else value)
         other.sharing = None  # it is about the rows of one graph
         return other
+
+
+def _respelt(graph: Structure, name: str) -> GraphRow:
+    """The row of a node whose name is written in another way."""
+    row = graph.rows.get(naming.spelling(name))
+    if row is None:
+        hint = nearest(name, graph.rows) or f" (nodes: {listing(graph.rows)})"
+        raise GraphcError(f"there is no node {visible(name)}{hint}")
+    tensor = graph.rows.get(name.partition("[")[0])
+    if tensor in graph.shapes:
+        raise GraphcError(
+            f"{name!r} is an element of the tensor {graph.names[tensor]!r} and no node; ask "
+            f"for {graph.names[tensor]!r}, or for the node {naming.spelling(name)!r}"
+        )
+    return row
 
 
 def _shared(name: str, known: str, wanted: str) -> str:

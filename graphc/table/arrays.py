@@ -16,6 +16,10 @@ Scalars = Callable[[str, Sequence[Any]], Any]  # the scalar algebra: a function 
 MOST_EXACT = 50_000  # exact operations on the elements of one array: about a second
 
 
+class TooManyExact(GraphcError):
+    """More exact numbers than are worth their time; among floats, floats will do."""
+
+
 def is_exact(value: Any) -> bool:
     """Whether a value is not a float or an array of floats."""
     if isinstance(value, np.ndarray):
@@ -26,7 +30,7 @@ def is_exact(value: Any) -> bool:
 def bound_exact(op: str, count: int) -> None:
     """Refuses to compute with many exact numbers, one by one, where floats would do."""
     if count > MOST_EXACT:
-        raise GraphcError(
+        raise TooManyExact(
             f"{op} on exact numbers would take {count} operations one by one, and at most "
             f"{MOST_EXACT} are allowed; give floats, such as 0.5 or np.array([...])"
         )

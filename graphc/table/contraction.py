@@ -23,8 +23,9 @@ from .contraction_words import (
     contraction_rule,
     contraction_source,
 )
+from .loops import LoopWriter, Variable, axes_names, block, nested, place
+from .matrix_form import canonical, form_of
 from .tensors import Arithmetic, Local, Pairs, Settings, Site, define
-from .writing import Variable, nested, place
 
 
 def _shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
@@ -249,23 +250,37 @@ def _pairs(site: Site, k: int) -> Pairs:
     return Pairs(flat(operands[k]), flat(out), others)
 
 
-def _script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
     words, out = split_spec(settings["spec"])
     site = Site(settings=settings, shapes=[x.shape for x in operands], shape=result.shape)
     sizes = _sizes(site)
-    kept = [(f"i_{x}", sizes[x]) for x in dict.fromkeys(out)]
-    summed = [(f"i_{x}", sizes[x]) for x in dict.fromkeys("".join(words)) if x not in out]
+    names = dict(zip(sizes, axes_names(len(sizes)), strict=True))
+    kept = [(names[x], sizes[x]) for x in dict.fromkeys(out)]
+    summed = [(names[x], sizes[x]) for x in dict.fromkeys("".join(words)) if x not in out]
     factors = [
-        operand.element(place([f"i_{x}" for x in word], operand.shape))
+        operand.element(place([names[x] for x in word], operand.shape))
         for word, operand in zip(words, operands, strict=True)
     ]
-    target = result.element(place([f"i_{x}" for x in out], result.shape))
-    adds = "+=" if summed else "="  # what is added to 0 has no sign
-    lines.append(result.declaration())
-    lines.append(nested([*kept, *summed], f"{target} {adds} {' * '.join(factors)};"))
+    target = result.element(place([names[x] for x in out], result.shape))
+    product = " * ".join(factors)
+    beside = len(set(out)) != len(out)  # a diagonal there is nothing
+    adds = bool(summed) and (not out or _is_last(out[-1], words))
+    writer.declare(result, zero=beside or adds)
+    if not summed:  # what is added to 0 has no sign
+        writer.add(nested(kept, f"{target} = {product};"))
+    elif adds:  # neighbours one after the other, of which compilers make vectors
+        writer.add(nested([*kept[:-1], *summed, *kept[-1:]], f"{target} += {product};"))
+    else:
+        adding = nested(summed, f"total += {product};")
+        writer.add(nested(kept, block("{real}total = 0;", adding, f"{target} = total;")))
     return result.text
+
+
+def _is_last(letter: str, words: Sequence[str]) -> bool:
+    """Whether neighbours along a letter are neighbours in memory, wherever it stands."""
+    return all(letter not in word[:-1] for word in words)
 
 
 define(
@@ -284,11 +299,14 @@ define(
     pairs=_pairs,
     work=lambda site: tuple(_sizes(site).values()),
     text=array_text,
+    is_product=lambda settings: not settings["spec"].strip(",->"),
+    compared=lambda settings, shape: {"spec": canonical(settings["spec"]), "shape": shape},
+    form=lambda site: form_of(site.settings["spec"], {}),
     line=contraction,
     source=contraction_source,
     latex=contraction_latex,
     rule=contraction_rule,
     into=into,
-    script=_script,
+    loops=_loops,
     definitions={"numpy": {"diagonal": DIAGONAL}},
 )

@@ -68,6 +68,12 @@ class Function:
     looks: bool = False  # its value may be a view of an operand
     rounds: bool = True  # False: it only chooses among its operands, or negates
     analytic: bool = False  # for complex operands it is the continuation of the real one
+    vector: bool = False  # native/vector_maths.h has it, under the same name
+    together: Mapping[str, str] = field(
+        default_factory=dict
+    )  # another function of the same operand -> what native/vector_maths.h has for both at once
+    multilinear: bool = False  # a sum or a product of its operands, or a choice among them
+    finite: bool = False  # as a formula, wherever its operands are; its slopes may not be
     definitions: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict
     )  # language -> {function: text that defines it}, where the language has none
@@ -224,6 +230,7 @@ define(
     derivative=lambda a, b, o: (1, 1),
     latex="{0} + {1}",
     analytic=True,
+    multilinear=True,
 )
 define(
     "sub",
@@ -236,6 +243,7 @@ define(
     derivative=lambda a, b, o: (1, -1),
     latex="{0} - {1}",
     analytic=True,
+    multilinear=True,
 )
 define(
     "mul",
@@ -248,6 +256,7 @@ define(
     derivative=lambda a, b, o: (b, a),
     latex="{0} {1}",
     analytic=True,
+    multilinear=True,
 )
 define(
     "div",
@@ -273,6 +282,7 @@ define(
     analytic=True,
     rounds=False,
     code={"javascript": "-{x}"},
+    multilinear=True,
 )
 
 
@@ -298,6 +308,7 @@ define(
 )
 define(
     "pow",
+    vector=True,
     parameters=("a", "b"),
     domain=(POSITIVE, REAL),
     infix="**",
@@ -322,6 +333,7 @@ for _name, _sign in COMPARISONS.items():
         mark=_sign,
         derivative=lambda a, b, o, kink: (kink(a - b, 0, 0, "left"), 0),
         kinks="the condition is constant on both sides: slope 0",
+        finite=True,
         latex=f"{{0}} {_RELATION_LATEX.get(_name, _sign)} {{1}}",
     )
 
@@ -337,6 +349,7 @@ where: Function = define(
     loose=True,
     doc="the branch taken; the other one has no path",
     rounds=False,
+    multilinear=True,
 )
 taken: Function = define(
     "taken",
@@ -357,7 +370,7 @@ untaken: Function = define(
     rounds=False,
 )
 
-define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: ())
+define("pi", parameters=(), domain=(), latex=r"\pi", mark="π", derivative=lambda o: (), finite=True)
 define(
     "identity",
     derivative=lambda x, o: 1,
@@ -368,7 +381,8 @@ define(
     looks=True,
     analytic=True,
     rounds=False,
-    code={"javascript": "{x}"},
+    code={"c": "{x}", "javascript": "{x}"},
+    finite=True,
 )
 stop: Function = define(
     "stop",
@@ -418,6 +432,7 @@ product_or_0: Function = define(
 
 exp: Function = define(
     "exp",
+    vector=True,
     derivative=lambda x, o: o,
     native=library("exp"),
     latex="e^{{{0}}}",
@@ -426,6 +441,7 @@ exp: Function = define(
 )
 log: Function = define(
     "log",
+    vector=True,
     derivative=lambda x, o: 1 / x,
     domain=(POSITIVE,),
     native=library("log"),
@@ -434,6 +450,7 @@ log: Function = define(
 )
 log1p: Function = define(
     "log1p",
+    vector=True,
     formula=lambda x: log(1 + x),
     derivative=lambda x, o: 1 / (1 + x),
     domain=((-1.0, math.inf),),
@@ -443,6 +460,7 @@ log1p: Function = define(
 )
 expm1: Function = define(
     "expm1",
+    vector=True,
     formula=lambda x: exp(x) - 1,
     derivative=lambda x, o: exp(x),
     native={"mpmath": "expm1", "numpy": "expm1", "c": "expm1", "javascript": "expm1"},
@@ -467,26 +485,33 @@ square: Function = define(
     latex=r"\left({0}\right)^2",
     mark="²",
     analytic=True,
+    finite=True,
 )
 
 # Trigonometric and hyperbolic functions.
 
 sin: Function = define(
     "sin",
+    vector=True,
+    together={"cos": "sincos"},
     derivative=lambda x, o: cos(x),
     native=library("sin"),
     latex=r"\sin\left({0}\right)",
     analytic=True,
+    finite=True,
 )
 cos: Function = define(
     "cos",
+    vector=True,
     derivative=lambda x, o: -sin(x),
     native=library("cos"),
     latex=r"\cos\left({0}\right)",
     analytic=True,
+    finite=True,
 )
 tan: Function = define(
     "tan",
+    vector=True,
     derivative=lambda x, o: 1 + o**2,
     domain=((-math.pi / 2, math.pi / 2),),
     native=library("tan"),
@@ -495,6 +520,7 @@ tan: Function = define(
 )
 asin: Function = define(
     "asin",
+    vector=True,
     derivative=lambda x, o: 1 / sqrt((1 - x) * (1 + x)),
     domain=(UNIT,),
     native=library("asin", numpy="arcsin"),
@@ -503,6 +529,7 @@ asin: Function = define(
 )
 acos: Function = define(
     "acos",
+    vector=True,
     derivative=lambda x, o: -1 / sqrt((1 - x) * (1 + x)),
     domain=(UNIT,),
     native=library("acos", numpy="arccos"),
@@ -511,13 +538,16 @@ acos: Function = define(
 )
 atan: Function = define(
     "atan",
+    vector=True,
     derivative=lambda x, o: 1 / (1 + x**2),
     native=library("atan", numpy="arctan"),
     latex=r"\arctan\left({0}\right)",
     analytic=True,
+    finite=True,
 )
 atan2: Function = define(
     "atan2",
+    vector=True,
     parameters=("y", "x"),
     domain=(REAL, POSITIVE),
     derivative=lambda y, x, o: (x / (x**2 + y**2), -y / (x**2 + y**2)),
@@ -526,6 +556,7 @@ atan2: Function = define(
 )
 sinh: Function = define(
     "sinh",
+    vector=True,
     derivative=lambda x, o: cosh(x),
     native=library("sinh"),
     latex=r"\sinh\left({0}\right)",
@@ -533,6 +564,7 @@ sinh: Function = define(
 )
 cosh: Function = define(
     "cosh",
+    vector=True,
     derivative=lambda x, o: sinh(x),
     native=library("cosh"),
     latex=r"\cosh\left({0}\right)",
@@ -540,19 +572,23 @@ cosh: Function = define(
 )
 tanh: Function = define(
     "tanh",
+    vector=True,
     derivative=lambda x, o: 1 - o**2,
     native=library("tanh"),
     latex=r"\tanh\left({0}\right)",
     analytic=True,
+    finite=True,
 )
 erf: Function = define(
     "erf",
+    vector=True,
     derivative=lambda x, o: 2 * exp(-(x**2)) / sqrt(x.apply("pi")),
     native={"sympy": "erf", "mpmath": "erf", "math": "erf", "c": "erf"}
     | {"cupy": "cupyx.scipy.special.erf"},
     latex=r"\operatorname{{erf}}\left({0}\right)",
     code={"javascript": "erf({x})"},
     definitions={"numpy": {"erf": ERF}, "javascript": {"erf": JS_ERF}},
+    finite=True,
 )
 
 # Piecewise functions. The convention at a kink is written where the slope is.
@@ -565,6 +601,7 @@ abs_: Function = define(
     latex=r"\left|{0}\right|",
     mark="|·|",
     rounds=False,
+    finite=True,
 )
 sign: Function = define(
     "sign",
@@ -577,6 +614,7 @@ sign: Function = define(
     },
     latex=r"\operatorname{{sign}}\left({0}\right)",
     rounds=False,
+    finite=True,
 )
 heaviside: Function = define(
     "heaviside",
@@ -590,6 +628,7 @@ heaviside: Function = define(
     latex=r"H\left({0}\right)",
     mark="H",
     rounds=False,
+    finite=True,
 )
 relu: Function = define(
     "relu",
@@ -599,6 +638,7 @@ relu: Function = define(
     code={"numpy": "np.maximum({x}, 0)", "cupy": "cp.maximum({x}, 0)"},
     latex=r"\operatorname{{relu}}\left({0}\right)",
     rounds=False,
+    finite=True,
 )
 leaky_relu: Function = define(
     "leaky_relu",
@@ -678,6 +718,7 @@ maximum: Function = define(
     latex=r"\max\left({0}\right)",
     rounds=False,
     definitions={"javascript": {"maximum": JS_MAXIMUM}},
+    finite=True,
 )
 minimum: Function = define(
     "minimum",
@@ -697,21 +738,25 @@ minimum: Function = define(
     latex=r"\min\left({0}\right)",
     rounds=False,
     definitions={"javascript": {"minimum": JS_MINIMUM}},
+    finite=True,
 )
 
 # Neural-network functions: compositions, with a stable form where the plain formula overflows.
 
 sigmoid: Function = define(
     "sigmoid",
+    vector=True,
     formula=lambda x: 1 / (1 + exp(-x)),
     stable=lambda x: maximum(exp(-abs_(x)), sign(x)) / (1 + exp(-abs_(x))),
     derivative=lambda x, o: o * (1 - o),
     latex=r"\sigma\left({0}\right)",
     mark="σ",
     analytic=True,
+    finite=True,
 )
 softplus: Function = define(
     "softplus",
+    vector=True,
     formula=lambda x: log(1 + exp(x)),
     stable=lambda x: maximum(x, 0) + log1p(exp(-abs_(x))),
     derivative=lambda x, o: sigmoid(x),
@@ -719,6 +764,7 @@ softplus: Function = define(
 )
 log_sigmoid: Function = define(
     "log_sigmoid",
+    vector=True,
     formula=lambda x: -log(1 + exp(-x)),
     stable=lambda x: minimum(x, 0) - log1p(exp(-abs_(x))),
     derivative=lambda x, o: sigmoid(-x),
@@ -765,6 +811,7 @@ silu: Function = define(
 )
 gelu: Function = define(
     "gelu",
+    vector=True,
     formula=lambda x: x * (1 + erf(x / x.apply("sqrt", 2))) / 2,
     latex=r"\operatorname{{gelu}}\left({0}\right)",
 )

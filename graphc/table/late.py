@@ -1,6 +1,7 @@
 """What records and values ask of later rooms; graphs.py, which loads all of them, fills it in.
 
-Imports go one way, but NumPy may be called on a value, and a function on plain numbers.
+Imports go one way, but NumPy may be called on a value, a function on plain numbers, and a compiled
+function on more data than one machine holds.
 """
 
 from __future__ import annotations

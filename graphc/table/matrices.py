@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import GraphcError
 from ..shapes import LETTERS, Shape, shape_text
 from .contraction_words import JUXTAPOSED, beside, inverse_latex
-from .matrix_definitions import JAVASCRIPT, NUMPY
+from .loops import LoopWriter, Variable
+from .matrix_definitions import LOOPS, NUMPY
 from .matrix_form import Piece
 from .matrix_values import (
     adjugate,
@@ -22,8 +23,8 @@ from .matrix_values import (
 )
 from .phrases import Phrase, bracket_latex
 from .reductions import reduced_pairs
-from .tensors import Local, Settings, Shaper, Site, define
-from .writing import ArrayWriter, Variable
+from .tensors import Local, Looping, Settings, Shaper, Site, define
+from .writing import ArrayWriter
 
 
 def square(shapes: Sequence[Shape], labels: Sequence[str], name: str) -> Shape:
@@ -190,21 +191,46 @@ def _linalg(name: str) -> Callable[[ArrayWriter, Site, Sequence[Piece]], Piece]:
     )
 
 
-def _texts(name: str, script: str, library: bool) -> dict[str, Any]:
+def _texts(name: str, loops: Looping, library: bool) -> dict[str, Any]:
     """What is written: a call of NumPy's linear algebra or of a definition of ours."""
-
-    def written(
-        lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
-    ) -> str:
-        texts = [operand.text for operand in operands]
-        return f"{script}({', '.join(texts)}, {operands[0].shape[0]})"
-
     own = {} if library else {name: NUMPY[name]}
     return {
         "text": _linalg(name) if library else None,
-        "script": written,
-        "definitions": {"numpy": own, "javascript": JAVASCRIPT[name]},
+        "loops": loops,
+        "definitions": {"numpy": own, "loops": LOOPS[name]},
     }
+
+
+def _number(function: str) -> Looping:
+    """A number that a function returns, which works on a copy of the matrix."""
+
+    def loops(
+        writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
+    ) -> str:
+        (matrix,) = operands
+        n = matrix.shape[0]
+        return f"{function}({matrix.text}, {n}, {writer.scratch(n * n)})"
+
+    return loops
+
+
+def _filled(function: str, *smaller: int) -> Looping:
+    """An array that a function fills; to work in it has matrices smaller by so much."""
+
+    def loops(
+        writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
+    ) -> str:
+        n = operands[0].shape[0]
+        sizes = [n]
+        if len(operands) == 2:  # columns of a right-hand side, or several changes of a matrix
+            sizes.append(result.size // n if function == "solve" else result.size // (n * n or 1))
+        texts = [*(operand.text for operand in operands), *map(str, sizes)]
+        writer.declare(result)
+        texts += [writer.scratch(max(n - less, 0) ** 2) for less in smaller]
+        writer.add(f"{function}({', '.join([*texts, result.text])});")
+        return result.text
+
+    return loops
 
 
 def _largest_element(value: Any, args: Sequence[Any]) -> Any:
@@ -233,7 +259,7 @@ define(
     rounded_like=_by_condition,
     call=lambda x: {},
     doc="The inverse of a square matrix.",
-    **_texts("inv", "inverse", library=True),
+    **_texts("inv", _filled("inverse", 0), library=True),
 )
 define(
     "det",
@@ -245,7 +271,7 @@ define(
     call=lambda x: {},
     doc="The determinant of a square matrix.",
     pairs=reduced_pairs,
-    **_texts("det", "determinant", library=True),
+    **_texts("det", _number("determinant"), library=True),
 )
 define(
     "logdet",
@@ -256,7 +282,7 @@ define(
     call=lambda x: {},
     doc="The logarithm of a positive determinant.",
     pairs=reduced_pairs,
-    **_texts("logdet", "logdet", library=False),
+    **_texts("logdet", _number("log_determinant"), library=False),
 )
 define(
     "adjugate",
@@ -268,7 +294,7 @@ define(
     rounded_like=_largest_element,
     call=lambda x: {},
     doc="The adjugate of a square matrix: det(x) * inv(x), also where x has no inverse.",
-    **_texts("adjugate", "adjugate", library=False),
+    **_texts("adjugate", _filled("adjugate", 1, 1), library=False),
 )
 define(
     "adjugate_change",
@@ -279,7 +305,7 @@ define(
     rounded_like=_largest_element,
     call=lambda x, v: {},
     doc="The change of adjugate(x) along v, a change of x.",
-    **_texts("adjugate_change", "adjugateChange", library=False),
+    **_texts("adjugate_change", _filled("adjugate_change", 1, 1, 1, 2, 2), library=False),
 )
 
 
@@ -297,5 +323,5 @@ define(
     rounded_like=_by_condition,
     call=lambda a, b: {},
     doc="The x with a @ x = b.",
-    **_texts("solve", "solve", library=True),
+    **_texts("solve", _filled("solve", 0), library=True),
 )

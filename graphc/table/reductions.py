@@ -12,10 +12,11 @@ import numpy as np
 from ..errors import GraphcError
 from ..shapes import Shape
 from .arrays import bound_exact, boxed, unboxed
+from .loops import Loops, LoopWriter, Variable, axes_names, block, nested, place
 from .matrix_form import Piece
 from .reduction_words import winner, winner_latex
 from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
-from .writing import ArrayWriter, Variable, axis_text, nested, place
+from .writing import ArrayWriter, axis_text
 
 
 def reduced(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
@@ -264,49 +265,59 @@ def {name}(x, axes, share=False):
     return {np}.moveaxis(chosen.astype(x.dtype).reshape(moved.shape), last, axes)
 '''
 
-# As JavaScript: {x} an element, {o} the place it is reduced to, {y} its own place in a result of
-# the same shape, {in} the loops over what is reduced.
+# As loops. The first NaN is the largest of all, as for NumPy.
 
-LARGEST_LOOP = "{o} = -Infinity; {in} {o} = Math.max({o}, {x});"
-WINNER_LOOP = (
-    "let m = -Infinity, n = 0; {in} m = Math.max(m, {x}); {in} if ({x} === m && n++ === 0) {y} = 1;"
-)
-WINNERS_LOOP = (
-    "let m = -Infinity, n = 0; {in} m = Math.max(m, {x}); "
-    "{in} if ({x} === m) n++; {in} if ({x} === m) {y} = 1 / n;"
-)
+LARGER = "{x} > total || ({x} != {x} && total == total)"
 
 
-def _largest_script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _largest_loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
-    return _loops(LARGEST_LOOP, lines, result, operands[0], settings)
+    (x,) = operands
+    kept, gone, at, out = _axes(x, settings)
+    larger = LARGER.replace("{x}", x.element(at))
+    body = [
+        "{real}total = -{infinity};",
+        nested(gone, f"if ({larger})\n    total = {x.element(at)};"),
+        f"{result.element(out)} = total;",
+    ]
+    writer.declare(result)
+    writer.add(nested(kept, block(*body)))
+    return result.text
 
 
-def _winner_script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _winner_loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
-    body = WINNERS_LOOP if settings.get("kink") == "share" else WINNER_LOOP
-    return _loops(body, lines, result, operands[0], settings)
+    (x,) = operands
+    kept, gone, at, _ = _axes(x, settings)
+    element, share = x.element(at), settings.get("kink") == "share"
+    larger = f"best < 0 || {LARGER.replace('{x}', element)}"
+    choose = block(f"total = {element};", f"best = {at};")
+    body = [
+        "{real}total = -{infinity};",
+        "{whole}best = -1;",
+        nested(gone, f"if ({larger}) {choose}"),
+    ]
+    if share:
+        tied = nested(gone, f"if ({element} == total)\n    ties++;")
+        shared = nested(gone, f"{result.element(at)} = ({element} == total ? 1.0 : 0.0) / ties;")
+        body += ["{whole}ties = 0;", tied, shared]
+    else:
+        body.append(f"{result.element('best')} = 1;")
+    writer.declare(result, zero=True)
+    writer.add(nested(kept, block(*body)))
+    return result.text
 
 
-def _loops(body: str, lines: list[str], result: Variable, x: Variable, settings: Settings) -> str:
+def _axes(x: Variable, settings: Settings) -> tuple[Loops, Loops, str, str]:
+    """Loops over what stays and what is reduced, the place of an element, and where it goes."""
+    names = axes_names(len(x.shape))
     gone = [axis % len(x.shape) for axis in settings["axes"]]
     kept = [axis for axis in range(len(x.shape)) if axis not in gone]
-    names = [f"i{axis}" for axis in range(len(x.shape))]
-    at = place(names, x.shape)
-    inner = nested([(names[axis], x.shape[axis]) for axis in gone], "")
+    loops = [[(names[axis], x.shape[axis]) for axis in axes] for axes in (kept, gone)]
     out = place([names[axis] for axis in kept], [x.shape[axis] for axis in kept])
-    for mark, text in (
-        ("{in} ", inner),
-        ("{x}", x.element(at)),
-        ("{y}", result.element(at)),
-        ("{o}", result.element(out)),
-    ):
-        body = body.replace(mark, text)
-    lines.append(result.declaration())
-    lines.append(nested([(names[axis], x.shape[axis]) for axis in kept], f"{{ {body} }}"))
-    return result.text
+    return loops[0], loops[1], place(names, x.shape), out
 
 
 define(
@@ -323,7 +334,7 @@ define(
     word="max",
     rule="all to the largest",
     text=_largest_text,
-    script=_largest_script,
+    loops=_largest_loops,
 )
 define(
     "winner",
@@ -337,8 +348,9 @@ define(
     line=winner,
     latex=winner_latex,
     text=_winner_text,
-    script=_winner_script,
+    loops=_winner_loops,
     definitions={"numpy": {"winner": WINNER}},
+    finite=True,
 )
 define(
     "norm",
@@ -378,4 +390,5 @@ define(
     last=True,
     text=_own("softmax"),
     definitions={"numpy": {"softmax": SOFTMAX}},
+    finite=True,
 )

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..shapes import Shape, Size, concrete, resolve
 from .arrays import bound_exact, boxed, elements, unboxed
-from .matrix_form import Piece, bracket
-from .places import Index, Window, covers
+from .loops import Loops, LoopWriter, Variable, nested
+from .matrix_form import Form, Piece, bracket
+from .places import Index, Slice, Window, covers
 from .selection_words import (
     gather_latex,
     gather_line,
@@ -23,7 +24,7 @@ from .selection_words import (
     scatter_source,
 )
 from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
-from .writing import ArrayWriter, Variable, nested
+from .writing import ArrayWriter
 
 # Gather and its transpose, scatter.
 
@@ -173,14 +174,7 @@ def {name}(x, shape, place):
     return result
 '''
 
-# As JavaScript.
-
-
-def _table(lines: list[str], result: Variable, index: Index) -> tuple[str, int]:
-    """The name of an index array, and its length."""
-    places = index.array.ravel().tolist()
-    lines.append(f"const {result.text}i = Int32Array.of({', '.join(map(str, places))});")
-    return f"{result.text}i", len(places)
+# As loops: over what stands before the axis, along it, and over what stands behind it.
 
 
 def _around(shape: Sequence[int], lead: int, width: int) -> tuple[int, int]:
@@ -188,35 +182,60 @@ def _around(shape: Sequence[int], lead: int, width: int) -> tuple[int, int]:
     return math.prod(shape[:lead]), math.prod(shape[lead + width :])
 
 
-def _gather_script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _chosen(writer: LoopWriter, index: Index) -> str:
+    """The place that is named by number i1."""
+    if isinstance(index, Slice):
+        step = f"{index.step} * i1" if index.step != 1 else "i1"
+        return f"{index.start} + {step}" if index.start else step
+    return f"{writer.table(index.array.ravel().tolist())}[i1]"
+
+
+def _moved(writer: LoopWriter, index: Index, loops: Loops, moving: Callable[[str], str]) -> None:
+    """Loops in which elements are moved, given the place that is named; none for a gap."""
+    chosen = _chosen(writer, index)
+    body = moving(chosen)
+    writer.add(nested(loops, f"if ({chosen} >= 0)\n    {body}" if index.has_gaps else body))
+
+
+def _gather_loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
-    (x,) = operands
+    (x,), index = operands, settings["index"]
     axis = settings["axis"] % len(x.shape)
     before, after = _around(x.shape, axis, 1)
-    name, count = _table(lines, result, settings["index"])
-    lines.append(result.declaration())
-    source = f"{x.text}[(p * {x.shape[axis]} + {name}[k]) * {after} + q]"
-    target = result.element(f"(p * {count} + k) * {after} + q")
-    loops = [("p", before), ("k", count), ("q", after)]
-    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} = {source};"))
+    count = math.prod(index.shape)
+
+    def moving(chosen: str) -> str:
+        target = result.element(_flat(count, "i1", after))
+        return f"{target} = {x.element(_flat(x.shape[axis], chosen, after))};"
+
+    writer.declare(result, zero=index.has_gaps)
+    _moved(writer, index, [("i0", before), ("i1", count), ("i2", after)], moving)
     return result.text
 
 
-def _scatter_script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _scatter_loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
-    (x,) = operands
+    (x,), index = operands, settings["index"]
     lead = _lead(len(x.shape), settings)
-    before, after = _around(x.shape, lead, len(settings["index"].shape))
-    name, count = _table(lines, result, settings["index"])
-    lines.append(result.declaration())
-    source = x.element(f"(p * {count} + k) * {after} + q")
-    target = f"{result.text}[(p * {result.shape[lead]} + {name}[k]) * {after} + q]"
-    loops = [("p", before), ("k", count), ("q", after)]
-    adds = "=" if settings["index"].distinct else "+="  # what is added to 0 has no sign
-    lines.append(nested(loops, f"if ({name}[k] >= 0) {target} {adds} {source};"))
+    before, after = _around(x.shape, lead, len(index.shape))
+    count = math.prod(index.shape)
+
+    adds = "=" if index.distinct else "+="  # what is added to 0 has no sign
+
+    def moving(chosen: str) -> str:
+        target = result.element(_flat(result.shape[lead], chosen, after))
+        return f"{target} {adds} {x.element(_flat(count, 'i1', after))};"
+
+    writer.declare(result, zero=True)
+    _moved(writer, index, [("i0", before), ("i1", count), ("i2", after)], moving)
     return result.text
+
+
+def _flat(size: int, chosen: str, after: int) -> str:
+    """The flat place of an element: before the axis, on it, behind it."""
+    return f"(i0 * {size} + {chosen}) * {after} + i2"
 
 
 define(
@@ -237,9 +256,17 @@ define(
     source=gather_source,
     latex=gather_latex,
     rule="selection",
-    script=_gather_script,
+    loops=_gather_loops,
     definitions={"numpy": {"gather": GATHER}},
 )
+
+
+def _scatter_form(site: Site) -> Form | None:
+    """s*eye(3)[0]: one element of a vector."""
+    alone = len(site.shape) == 1 and not site.settings["index"].shape
+    return Form("scaled", ()) if alone else None
+
+
 define(
     "scatter",
     shape=_scatter_shape,
@@ -252,11 +279,12 @@ define(
     batch=unchanged,
     pairs=_scatter_pairs,
     text=_scatter_text,
+    form=_scatter_form,
     line=scatter_line,
     source=scatter_source,
     latex=scatter_latex,
     rule="selection",
-    script=_scatter_script,
+    loops=_scatter_loops,
     definitions={"numpy": {"scatter": SCATTER, "put": PUT}},
 )
 
@@ -280,14 +308,18 @@ def _reshape_pairs(site: Site, k: int) -> Pairs:
     return Pairs(places, places)
 
 
-def _reshape_script(
-    lines: list[str], result: Variable, operands: Sequence[Variable], settings: Settings
+def _reshape_loops(
+    writer: LoopWriter, result: Variable, operands: Sequence[Variable], settings: Settings
 ) -> str:
     """The array itself, as arrays are never changed once they are filled."""
     (x,) = operands
     if bool(x.shape) == bool(result.shape):
         return x.text
-    return f"Float64Array.of({x.text})" if result.shape else f"{x.text}[0]"
+    if x.shape:
+        return f"{x.text}[0]"
+    writer.declare(result)
+    writer.add(f"{result.element('0')} = {x.text};")
+    return result.text
 
 
 def _reshape_batch(settings: Settings, wide: Sequence[bool], count: Size) -> Settings:
@@ -313,5 +345,5 @@ define(
     source=reshape_line,
     latex=reshape_latex,
     rule="the same elements",
-    script=_reshape_script,
+    loops=_reshape_loops,
 )

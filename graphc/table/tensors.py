@@ -20,10 +20,11 @@ from ..shapes import LETTERS, Shape, Size
 from .functions import COMPOSED
 from .late import LATE
 from .letters import escaped
-from .matrix_form import Piece
+from .loops import LoopWriter, Variable
+from .matrix_form import Form, Piece
 from .phrases import Phrase, call, call_latex, phrase, places
 from .records import Table
-from .writing import ArrayWriter, Variable, called, keywords_text
+from .writing import ArrayWriter, keywords_text
 
 Settings = Mapping[str, Any]
 
@@ -112,8 +113,8 @@ class Pairs:
 
 Shaper = Callable[[Sequence[Shape], Settings, Sequence[str]], Shape]
 Carry = Callable[[Local, int, Any], Any]  # (where, operand, carried value) -> carried value
-# (lines to add to, result, operands, settings) -> the text by which the result goes
-Script = Callable[[list[str], Variable, Sequence[Variable], Settings], str]
+# (who takes the lines, result, operands, settings) -> the text by which the result goes
+Looping = Callable[[LoopWriter, Variable, Sequence[Variable], Settings], str]
 Into = Callable[[str, Sequence[str], str], str]  # (namespace, operands, target) -> a call
 
 
@@ -145,13 +146,19 @@ class Operation:
     # The size that its rounding is a part of, from the value and the operands; None: the value's.
     rounded_like: Callable[[Any, Sequence[Any]], Any] | None = None
     analytic: bool = False  # for complex operands it is the continuation of the real one
+    finite: bool = False  # as a formula, wherever its operands are; its slopes may not be
     kink: str = ""  # "zero": at the value 0; "tie": where two elements over its axes are largest
     on_kink: Callable[[Local], bool] = lambda here: False  # whether this is told to whoever asks
     # Settings with a further leading axis of this size on some operands; None: it takes none.
     batch: Callable[[Settings, Sequence[bool], Size], Settings] | None = None
     pairs: Callable[[Site, int], Pairs] | None = None  # None: each element depends on each
     work: Callable[[Site], Shape] = lambda site: site.shape  # product: scalar operations, about
+    # On scalars alone it is their product, and no tensor operation.
+    is_product: Callable[[Settings], bool] = lambda settings: False
+    # What makes two of them on equal operands differ: settings, whatever letters they are in.
+    compared: Callable[[Settings, Shape], Settings] = lambda settings, shape: settings
     # Its text.
+    form: Callable[[Site], Form | None] = lambda site: None  # of matrices, where it has one
     word: str = ""  # that calls it, where this is not its name
     last: bool = False  # without an axis it takes the last one, not all
     line: Writing | None = None  # as a line of NumPy, for people; None: a call by name
@@ -161,7 +168,7 @@ class Operation:
     call: Callable[..., Settings] | None = None  # (*operands, **keywords) -> settings, checked
     text: Callable[[ArrayWriter, Site, Sequence[Piece]], Piece] | None = None
     into: Callable[[Site], Into | None] = lambda site: None  # the call that has out=
-    script: Script | None = None  # lines of JavaScript, and the text of the result
+    loops: Looping | None = None  # over elements, in the words of JavaScript and C
     definitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by language
     native: tuple[str, ...] = ()  # libraries with a better way than the formula
     origin: str = "graphc"  # or "user"
@@ -173,6 +180,11 @@ class Operation:
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         """A new value in the operands' graph; on plain numbers, the number."""
         return LATE["operation"](self, operands, keywords)
+
+    @property
+    def multilinear(self) -> bool:
+        """Whether it is sums of products of its operands' elements."""
+        return self.through is not None
 
     def number(self, numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
         """The value on numbers and arrays of them."""
@@ -232,23 +244,6 @@ class Operation:
         texts = [*(piece[0] for piece in pieces), *keywords_text(site.settings)]
         own = self.name in self.definitions.get("numpy", ())
         return writer.own(self.name, *texts) if own else writer.call(self.name, *texts)
-
-    def script_text(
-        self,
-        lines: list[str],
-        result: Variable,
-        operands: Sequence[Variable],
-        settings: Settings,
-    ) -> str:
-        """The operation as JavaScript: lines before it, or a call of its definition."""
-        if self.script is not None:
-            return self.script(lines, result, operands, settings)
-        if self.name not in self.definitions.get("javascript", ()):
-            raise GraphcError(
-                f"the operation {self.name} has no JavaScript, which a page needs; give its record "
-                "a definition, definitions={'javascript': {...}}"
-            )
-        return called(self.name, operands, settings)
 
 
 OPERATIONS: Table[Operation] = Table()

@@ -9,6 +9,7 @@ from ..errors import GraphcError
 from .late import LATE
 
 if TYPE_CHECKING:
+    from ..structure.rows import GraphRow
     from ..structure.structure import Structure
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -20,7 +21,7 @@ class Value:
     __slots__ = ("graph", "row")
     __hash__ = object.__hash__
 
-    def __init__(self, graph: Structure, row: int) -> None:
+    def __init__(self, graph: Structure, row: GraphRow) -> None:
         self.graph = graph
         self.row = row
 

@@ -61,6 +61,8 @@ def descend(
     record: bool | None = None,
     callback: Callable[[int, float, dict[str, Any]], Any] | None = None,
     progress: bool | None = None,
+    client: Any = None,
+    chunks: Any = None,
 ) -> Descent:
     """The trained parameters of a graph: `.params`, `.history`, `.ok`, `.message`.
 
@@ -84,6 +86,8 @@ def descend(
     - record: `.iterates`, the parameters before the first step and after each; kept without asking
       while they are few. `callback(step, loss, params)` sees them as they come; True ends the run.
     - progress: a bar, on a terminal unless told.
+    - client: of Dask; every step is then taken in `chunks` of rows on its workers, as it is on
+      threads if the data are arrays of Dask or Zarr. A mini-batch is fetched, and computed here.
 
     `.history` holds the loss that each step started from (on its mini-batch; for "nesterov" at the
     point looked ahead to; without the penalty of weight_decay), `.loss` the loss at `.params` over
@@ -92,7 +96,7 @@ def descend(
     """
     settings = Settings(momentum, rho, beta1, beta2, eps, eps_inside, momentum_average)
     _check(method, lr, steps, batch, settings)
-    objective = Objective(g, of, data, params, reduce)
+    objective = Objective(g, of, data, params, reduce, client, chunks, over)
     layout = objective.fun.layout
     walk = Walk(
         objective=objective,
@@ -104,7 +108,7 @@ def descend(
         vector=objective.fun.start,
     )
     axes = objective.axes(over) if batch is not None else {}
-    source = batches(objective.data, axes, batch, generator_from_user(rng))
+    source = batches(objective.data, axes, batch, generator_from_user(rng), client)
     keep = layout.size * (steps + 1) <= KEPT if record is None else record
     iterates = [walk.vector]
     reason = ""

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
+from ..distributed.reducing import Rows
+from ..distributed.sources import is_large
 from ..errors import GraphcError, listing
 from ..read.given import array
 
@@ -85,14 +87,22 @@ class Flat:
         return self.layout.unflatten(vector)
 
 
-def flat(f: ValueAndGrad, params: Mapping[str, Any], data: Mapping[str, Any] | None = None) -> Flat:
+def flat(
+    f: ValueAndGrad,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any] | None = None,
+    *,
+    client: Any = None,
+    chunks: Any = None,
+) -> Flat:
     """A function of one vector, `fun(vector) -> (value, gradient vector)`, from a compiled one.
 
     `f` is `g.compile(of=..., wrt=[...], want="value_and_grad")`, or any function with keyword
     arguments that returns `(value, {name: gradient})`; `params` are the starting values of what is
     fitted and fix names, order and shapes; `data` is everything else that `f` takes. It is what
     `scipy.optimize.minimize(fun, fun.start, jac=True)` expects; `fun.unflatten(result.x)` gives the
-    parameters back by name.
+    parameters back by name. Data that do not fit into memory (Dask, Zarr), or all with a `client`
+    of Dask, are reduced in `chunks` of rows, and `f` is one that `compile` made.
     """
     if not params:
         raise GraphcError("params is empty; give {name: starting value} of what is to be fitted")
@@ -103,6 +113,12 @@ def flat(f: ValueAndGrad, params: Mapping[str, Any], data: Mapping[str, Any] | N
         name: np.asarray(as_float(array(value, f"the start of {name!r}")), dtype=float)
         for name, value in params.items()
     }
-    fun = Flat(f, Layout({name: start.shape for name, start in starts.items()}), data or {})
+    layout = Layout({name: start.shape for name, start in starts.items()})
+    if client is None and not any(is_large(value) for value in (data or {}).values()):
+        fun = Flat(f, layout, data or {})
+    elif hasattr(f, "shipment"):
+        fun = Flat(Rows(f.shipment(), data or {}, chunks, client, progress=False), layout, {})
+    else:
+        raise GraphcError("rows in chunks need a function that g.compile(...) made")
     fun.start = fun.flatten(starts)
     return fun

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.exact import as_float
-from ..derive.modes import the_output
+from ..derive.hops import the_output
 from ..derive.request import point_shape
+from ..distributed.reducing import Rows
+from ..distributed.sources import is_large, is_remote
 from ..errors import GraphcError, listing, nearest
 from ..names import spelling
 from ..read.given import array, number
@@ -34,6 +36,9 @@ class Objective:
         data: Mapping[str, Any] | None,
         params: Mapping[str, Any] | None,
         reduce: str,
+        client: Any = None,
+        chunks: Any = None,
+        over: str | None = None,
     ) -> None:
         if reduce not in REDUCTIONS:
             raise GraphcError(f"reduce={reduce!r} is not known; use one of {listing(REDUCTIONS)}")
@@ -42,22 +47,42 @@ class Objective:
         self.graph = graph
         self.of = graph.names[the_output(graph, of)]
         self.reduce = None if graph.has_tensors else reduce
+        self._chunked = {"client": client, "chunks": chunks, "over": over, "progress": False}
+        self._in_chunks = client is not None
         fixed = self._floats(data or {}, "data")
         starts = self._starts(self._floats(params or {}, "params"), fixed)
         self.data = self._needed(fixed, starts)
         self._check_shapes(self.data, starts)
-        self.fun: Flat = flat(self._compiled("value_and_grad", list(starts)), starts, self.data)
+        here = {} if self._in_chunks else self.data
+        self.fun: Flat = flat(self._compiled("value_and_grad", list(starts)), starts, here)
         self._hessian: Any = None
+        self._rows: dict[str, Rows] = {}  # by want
 
     def __call__(self, vector: Vector, data: Mapping[str, Any]) -> tuple[float, Vector]:
         """The loss and its gradient."""
-        return self.fun(vector, data)
+        if not self._is_whole(data):
+            return self.fun(vector, data)
+        rows = self._over_rows("value_and_grad", self.fun.function)
+        return Flat(rows, self.fun.layout, {})(vector)
 
     def hessian(self, vector: Vector, data: Mapping[str, Any]) -> Any:
         """The matrix of second derivatives by the parameter vector."""
         if self._hessian is None:
             self._hessian = self._compiled("hessian", list(self.fun.layout.shapes))
-        return self._hessian(**data, **self.fun.unflatten(vector))
+        params = self.fun.unflatten(vector)
+        if self._is_whole(data):
+            return self._over_rows("hessian", self._hessian)(**params)
+        return self._hessian(**data, **params)
+
+    def _is_whole(self, data: Mapping[str, Any]) -> bool:
+        """Whether all rows are asked for, and they come in chunks: no mini-batch."""
+        return self._in_chunks and all(value is self.data[name] for name, value in data.items())
+
+    def _over_rows(self, want: str, compiled: Any) -> Rows:
+        """The rows of the data, for a compiled function: split once."""
+        if want not in self._rows:
+            self._rows[want] = Rows(compiled.shipment(), self.data, **self._chunked)
+        return self._rows[want]
 
     def _compiled(self, want: str, wrt: list[str]) -> Any:
         settings = {} if self.reduce is None else {"reduce": self.reduce}
@@ -78,6 +103,9 @@ class Objective:
                     f"{what}: there is no input or param {name!r} (there are: {listing(leaves)})"
                     f"{nearest(name, leaves)}"
                 )
+            if is_large(value) or (self._in_chunks and is_remote(value)):
+                found[name], self._in_chunks = value, True
+                continue
             tensor = leaves[name] in self.graph.shapes
             exact = array(value, f"{what} {name!r}") if tensor else number(value, name)
             found[name] = np.asarray(as_float(exact), dtype=float)
@@ -130,7 +158,7 @@ class Objective:
         return {name: found[name] for name in names if name in found}
 
     def _check_shapes(self, data: dict[str, Any], starts: dict[str, Any]) -> None:
-        empty = next((name for name, value in data.items() if not value.size), None)
+        empty = next((name for name, value in data.items() if 0 in value.shape), None)
         if empty is not None:
             raise GraphcError(
                 f"data: {empty!r} has shape {data[empty].shape}, so there are no points to train "
@@ -147,7 +175,7 @@ class Objective:
                     f"{name!r} is a scalar, so it starts at one number, not at an array of shape "
                     f"{value.shape}; declare '{name}[{value.shape[0]}]' for a vector"
                 )
-        self.points = point_shape(data)
+        self.points = point_shape({name: np.broadcast_to(0.0, v.shape) for name, v in data.items()})
 
     # Where the points are.
 
@@ -181,5 +209,5 @@ class Objective:
         return {
             name: 0
             for name, value in self.data.items()
-            if points and value.ndim == len(points) and value.shape[0] == points[0]
+            if points and len(value.shape) == len(points) and value.shape[0] == points[0]
         }

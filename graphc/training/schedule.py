@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..distributed.sources import rows_at
 from ..errors import GraphcError, listing, nearest
 
 # how a factor follows from the step (from 0) and the numbers of the schedule, with their defaults
@@ -40,7 +41,11 @@ def rate_of(lr: float, decay: Any) -> Callable[[int], float]:
 
 
 def batches(
-    data: Mapping[str, Any], axes: Mapping[str, int], batch: int | None, rng: np.random.Generator
+    data: Mapping[str, Any],
+    axes: Mapping[str, int],
+    batch: int | None,
+    rng: np.random.Generator,
+    client: Any = None,
 ) -> Iterator[dict[str, Any]]:
     """Endless batches of the data: every point once per round, in a new order each round.
 
@@ -56,5 +61,7 @@ def batches(
         order = rng.permutation(size)
         for start in range(0, size, batch):
             chosen = order[start : start + batch]
-            drawn = {name: whole[name].take(chosen, axis) for name, axis in axes.items()}
+            drawn = {
+                name: rows_at(whole[name], chosen, axis, client) for name, axis in axes.items()
+            }
             yield {**whole, **drawn}

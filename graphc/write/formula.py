@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import GraphcError
 from ..shapes import Shape
-from ..structure.rows import LEAVES
+from ..structure.rows import LEAVES, GraphRow
 from ..structure.structure import Structure
 from ..syntax.parsing import read_formula
 from ..table.phrases import Phrase
@@ -15,19 +15,19 @@ from .rows import Known, Style, expression_phrase, formula_phrase
 SURELY_SHORT = 150  # characters, in which a formula cannot exceed the limits of the reader
 
 
-def formula_line(graph: Structure, node: int) -> Phrase:
+def formula_line(graph: Structure, node: GraphRow) -> Phrase:
     """The right-hand side of a node's declaration, for people."""
     if not graph.operands[node] and graph.ops[node] not in LEAVES:
         return constant(graph, node, source=False)  # its name is not its formula
     return formula_phrase(graph, node, TEXT, {})
 
 
-def formula_text(graph: Structure, node: int) -> str:
+def formula_text(graph: Structure, node: GraphRow) -> str:
     """The same as text."""
     return formula_line(graph, node).text
 
 
-def source_text(graph: Structure, node: int) -> str:
+def source_text(graph: Structure, node: GraphRow) -> str:
     """The right-hand side of a node's declaration as the text form has it."""
     if graph.operands[node]:
         written = formula_phrase(graph, node, SOURCE, {})
@@ -47,7 +47,7 @@ def _readable(text: str, label: str) -> str:
 
 
 def expression_text(
-    graph: Structure, row: int, style: Style = TEXT, known: Known | None = None
+    graph: Structure, row: GraphRow, style: Style = TEXT, known: Known | None = None
 ) -> str:
     """An unnamed expression, such as the user's own partial."""
     return expression_phrase(graph, row, style, known or {}).text
@@ -56,7 +56,7 @@ def expression_text(
 class Expression:
     """A symbolic result of a graph with tensors: prints as valid NumPy."""
 
-    def __init__(self, graph: Structure, row: int, whole: bool, named: bool = True) -> None:
+    def __init__(self, graph: Structure, row: GraphRow, whole: bool, named: bool = True) -> None:
         self.graph = graph
         self.row = row
         self._whole = whole  # written out down to the inputs, or in the names of nodes

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.contraction_words import JUXTAPOSED, ONES, beside, transposed_latex
 from ..table.functions import FUNCTIONS, Function
@@ -36,12 +37,12 @@ _NUMBER = re.compile(r"\d|\\frac\{\d+\}\{\d+\}")
 _HOLE = re.compile(r"\{\{|\}\}|\\left|\\right|\{(\d)\}|\\begin|\\end")
 
 
-def formula_latex(graph: Structure, node: int) -> str:
+def formula_latex(graph: Structure, node: GraphRow) -> str:
     """The formula of a node as it was declared."""
     return formula_phrase(graph, node, LATEX, {}).text
 
 
-def _row(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
+def _row(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase:
     """One row in LaTeX, by the form of its function or operation."""
     op, settings = graph.ops[row], graph.settings(row)
     if not parts:
@@ -60,7 +61,7 @@ def _row(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
     return _function(record, parts)
 
 
-def _leaf(graph: Structure, row: int) -> Phrase:
+def _leaf(graph: Structure, row: GraphRow) -> Phrase:
     op, settings = graph.ops[row], graph.settings(row)
     if row in graph.names:
         return name_display(graph.names[row])
@@ -130,7 +131,7 @@ def _call(graph: Structure, made: Any, part: Part) -> Phrase:
         if isinstance(argument, list):
             inside = [written(each) for each in argument]
             form = places(len(inside))
-            return phrase(f"[{form}]" if name == "take" else form, *inside)  # places, or values
+            return phrase(form if all(map(_is_row, argument)) else f"[{form}]", *inside)
         if _is_row(argument):
             return part(argument[1])
         return leaf(
@@ -163,11 +164,11 @@ LATEX = Style(_row, _call)
 # Arithmetic with vectors and matrices, vectors being columns.
 
 
-def _ranks(graph: Structure, row: int) -> list[int]:
+def _ranks(graph: Structure, row: GraphRow) -> list[int]:
     return [len(graph.shape(operand)) for operand in graph.operands[row]]
 
 
-def _mul(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+def _mul(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase | None:
     ranks = _ranks(graph, row)
     if ranks in ([1, 2], [2, 1]):  # the columns of A, scaled
         matrix, vector = parts if ranks == [2, 1] else parts[::-1]
@@ -185,16 +186,16 @@ def _mul(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
     return phrase("{0} {1}", scalar, tensor, binding=TIMES, word="*")
 
 
-def _neg(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+def _neg(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase | None:
     part = parts[0]
     plain = part.binding == TIMES and not part.signed
     return phrase("-{0}", part, binding=MINUS, word="neg") if plain else None
 
 
-def _sum(sign: str) -> Callable[[Structure, int, list[Phrase]], Phrase | None]:
+def _sum(sign: str) -> Callable[[Structure, GraphRow, list[Phrase]], Phrase | None]:
     """A sum in which a vector is added to every row of a matrix."""
 
-    def written(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+    def written(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase | None:
         ranks = _ranks(graph, row)
         if sorted(ranks) != [1, 2]:
             return None
@@ -208,7 +209,7 @@ def _sum(sign: str) -> Callable[[Structure, int, list[Phrase]], Phrase | None]:
     return written
 
 
-def _where(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
+def _where(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase | None:
     condition, chosen, other = parts
     if other.text != "0":
         return None
@@ -222,7 +223,7 @@ def _where(graph: Structure, row: int, parts: list[Phrase]) -> Phrase | None:
     return phrase(f"{{0}}{between}{{1}}", *both, binding=TIMES, word="*")
 
 
-_MATRICES: dict[str, Callable[[Structure, int, list[Phrase]], Phrase | None]] = {
+_MATRICES: dict[str, Callable[[Structure, GraphRow, list[Phrase]], Phrase | None]] = {
     "add": _sum("+"),
     "sub": _sum("-"),
     "neg": _neg,

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..algebra.gates import FINITE, is_finite
+from ..algebra.gates import is_finite
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.contraction_words import as_float, product
 from ..table.functions import FUNCTIONS, Function
-from ..table.matrix_form import form_of
+from ..table.matrix_form import Form
 from ..table.phrases import (
     ATOM,
     ITEM,
@@ -37,14 +38,14 @@ from .rows import Part, Style, gates_columns, index_text, is_mask, is_number, si
 from .signs import function_sign, root
 
 
-def _leaf(graph: Structure, row: int, source: bool) -> Phrase:
+def _leaf(graph: Structure, row: GraphRow, source: bool) -> Phrase:
     """A name, or what has none."""
     if row in graph.names:
         return name_line(graph.names[row])
     return constant(graph, row, source)
 
 
-def constant(graph: Structure, row: int, source: bool) -> Phrase:
+def constant(graph: Structure, row: GraphRow, source: bool) -> Phrase:
     """A number, an array, or a sign such as pi."""
     op, settings = graph.ops[row], graph.settings(row)
     if op == "const":
@@ -58,7 +59,7 @@ def constant(graph: Structure, row: int, source: bool) -> Phrase:
     return leaf(op, drawn=FUNCTIONS[op].mark if op in FUNCTIONS else op)
 
 
-def _written(graph: Structure, row: int, parts: list[Phrase], source: bool) -> Phrase:
+def _written(graph: Structure, row: GraphRow, parts: list[Phrase], source: bool) -> Phrase:
     """One row; a name stands for itself unless its operands are given."""
     if not parts:
         return _leaf(graph, row, source)
@@ -104,7 +105,7 @@ def _operator(record: Function, parts: list[Phrase], source: bool) -> Phrase:
     return infix(record.infix, left_part, right_part, tight)
 
 
-def _numpy(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
+def _numpy(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase:
     """One row as a person writes it in NumPy: a mask is a comparison, which counts as 0 or 1."""
     op, inner = graph.ops[row], graph.operands[row]
     if not parts:
@@ -114,7 +115,7 @@ def _numpy(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
         return _leaf(graph, row, source=False)
     if op == "where":
         return _where(graph, row, parts)
-    if op not in ("mul", "contract") or all(is_mask(graph, operand) for operand in inner):
+    if not _multiplies(op) or all(is_mask(graph, operand) for operand in inner):
         parts = [
             _as_number(graph, *both) for both in zip(inner, parts, strict=True)
         ]  # NumPy counts with truth values only beside numbers
@@ -127,18 +128,33 @@ def _numpy(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
     return _written(graph, row, parts, source=False)
 
 
-def _as_number(graph: Structure, row: int, part: Phrase) -> Phrase:
+def _multiplies(op: str) -> bool:
+    """Whether an operation is a product, element by element or summed."""
+    return op == "mul" or (op in OPERATIONS and OPERATIONS[op].multilinear)
+
+
+def _form(graph: Structure, row: GraphRow) -> Form | None:
+    """The matrix form of a tensor operation, where it has one."""
+    op = graph.ops[row]
+    return OPERATIONS[op].form(site_of(graph, row)) if op in OPERATIONS else None
+
+
+def _as_number(graph: Structure, row: GraphRow, part: Phrase) -> Phrase:
     """A row where NumPy needs a number: a mask and a branch are floats, not bool or int."""
     return call("where", part, leaf("1.0"), leaf("0.0")) if is_mask(graph, row) else part
 
 
-def _where(graph: Structure, row: int, parts: list[Phrase]) -> Phrase:
+def _where(graph: Structure, row: GraphRow, parts: list[Phrase]) -> Phrase:
     """A choice; where it is 0 or what is surely finite, a product with a comparison."""
     _, taken, other = graph.operands[row]
     condition, chosen, else_ = parts
     if is_number(graph, taken, 1) and is_number(graph, other, 0):
         return condition
-    if is_number(graph, other, 0) and not is_mask(graph, taken) and is_finite(graph, taken, FINITE):
+    if (
+        is_number(graph, other, 0)
+        and not is_mask(graph, taken)
+        and is_finite(graph, taken, plain=True)
+    ):
         if gates_columns(graph, row):
             return product(bracket(chosen, TIMES), call("diag", condition))
         least = TIMES + ("@" in operators(chosen))
@@ -152,12 +168,12 @@ def _negated(part: Phrase) -> Phrase:
     return negative(bracket(part, ATOM)) if part.signed else negative(part, TIMES)
 
 
-def _opens_with_mask(graph: Structure, row: int) -> bool:
+def _opens_with_mask(graph: Structure, row: GraphRow) -> bool:
     """Whether the first factor of a product is written as a comparison, which has no minus."""
     while row not in graph.names and row not in graph.calls and not is_mask(graph, row):
         op, inner = graph.ops[row], graph.operands[row]
-        if op == "contract" and len(inner) == 2:
-            form = form_of(graph.settings(row)["spec"], {})
+        if op in OPERATIONS and _multiplies(op) and len(inner) == 2:
+            form = _form(graph, row)
             row = inner[form.order[0] if form is not None else 0]
         elif op in ("mul", "div", "ratio_or_0", "where"):
             row = inner[int(op == "where")]
@@ -166,7 +182,7 @@ def _opens_with_mask(graph: Structure, row: int) -> bool:
     return is_mask(graph, row)
 
 
-def _columns(graph: Structure, row: int) -> tuple[int, ...]:
+def _columns(graph: Structure, row: GraphRow) -> tuple[int, ...]:
     """The places of A and v where A*v scales the columns of a matrix by a computed vector."""
     shapes = [graph.shape(operand) for operand in graph.operands[row]]
     places = {(2, 1): (0, 1), (1, 2): (1, 0)}.get((len(shapes[0]), len(shapes[1])))
@@ -175,20 +191,19 @@ def _columns(graph: Structure, row: int) -> tuple[int, ...]:
     return places if graph.operands[row][places[1]] not in graph.names else ()
 
 
-def _without_brackets(graph: Structure, row: int, parts: list[Phrase]) -> list[Phrase]:
+def _without_brackets(graph: Structure, row: GraphRow, parts: list[Phrase]) -> list[Phrase]:
     """The operands, bound tightly where a product may be read from the left: 2*(A @ x), a*(b*c).
 
     What is written decides, not what it was made of: A @ (2*B) and a*(B @ c) keep their brackets.
     """
     op, inner = graph.ops[row], graph.operands[row]
-    if op not in ("mul", "contract") or len(inner) != 2:
-        return parts
-    form = form_of(graph.settings(row)["spec"], {}) if op == "contract" else None
-    if op == "contract" and (form is None or form.word not in ("matmul", "rows", "columns")):
+    form = _form(graph, row)
+    matrices = form is not None and form.word in ("matmul", "rows", "columns")
+    if len(inner) != 2 or not (op == "mul" or matrices):
         return parts
     left, right = form.order if form is not None else (0, 1)
     loose, written = list(parts), operators(parts[right])
-    if op == "contract":
+    if form is not None:
         opened = _word(graph, inner[left]) == "product" and parts[left].binding == TIMES
         joined = written == {"@"} and _is_of_matrices(graph, inner[right])
     else:
@@ -202,7 +217,7 @@ def _without_brackets(graph: Structure, row: int, parts: list[Phrase]) -> list[P
     return loose
 
 
-def _is_of_matrices(graph: Structure, row: int) -> bool:
+def _is_of_matrices(graph: Structure, row: GraphRow) -> bool:
     """Whether a product is a matrix made of matrices: A @ (B @ C) is A @ B @ C, not of stacks."""
     stack, largest = [row], 0
     while stack:
@@ -213,13 +228,13 @@ def _is_of_matrices(graph: Structure, row: int) -> bool:
     return largest == len(graph.shape(row)) == 2
 
 
-def _word(graph: Structure, row: int) -> str:
+def _word(graph: Structure, row: GraphRow) -> str:
     """matmul or product for an unnamed row that is written as one."""
     if row in graph.names or row in graph.calls:
         return ""
     op = graph.ops[row]
-    if op == "contract":
-        form = form_of(graph.settings(row)["spec"], {})
+    if op in OPERATIONS:
+        form = _form(graph, row)
         word = form.word if form is not None else ""
         return "matmul" if word in ("rows", "columns") else word
     if op == "mul" and _columns(graph, row):
@@ -227,8 +242,6 @@ def _word(graph: Structure, row: int) -> str:
     tensors = all(graph.shape(operand) for operand in graph.operands[row])
     if op in ("mul", "div"):
         return "product" if tensors else _word(graph, graph.operands[row][-1]) or "scaled"
-    if op == "scatter" and len(graph.shape(row)) == 1 and not graph.settings(row)["index"].shape:
-        return "scaled"  # s*eye(3)[0]
     if op == "where":
         return "matmul" if gates_columns(graph, row) else "product"
     return ""
@@ -263,7 +276,7 @@ def _call_numpy(graph: Structure, made: Any, part: Part) -> Phrase:
     return _call(graph, made, lambda row: _as_number(graph, row, part(row)))
 
 
-def _row(source: bool) -> Callable[[Structure, int, list[Phrase]], Phrase]:
+def _row(source: bool) -> Callable[[Structure, GraphRow, list[Phrase]], Phrase]:
     return lambda graph, row, parts: _written(graph, row, parts, source)
 
 

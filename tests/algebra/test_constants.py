@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from engines import every_engine
 
 import graphc as gc
 from graphc.cli import main
@@ -21,11 +22,11 @@ def test_a_constant_tensor_node_has_a_derivative_in_every_mode():
     assert g.differentiate("L", ["h"]).values({})["h_bar"].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("style", ["readable", "fast"])
+@every_engine
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
-def test_compiled_code_derives_by_a_constant_tensor_node(style, mode):
+def test_compiled_code_derives_by_a_constant_tensor_node(engine, mode):
     g = gc.parse(WEIGHTED)
-    _, slopes = g.compile("L", ["h", "w"], style=style, mode=mode)(w=[1.0, 2.0])
+    _, slopes = g.compile("L", ["h", "w"], **engine, mode=mode)(w=[1.0, 2.0])
     assert slopes["h"].tolist() == [1, 2] and slopes["w"].tolist() == [5, 7]
 
 

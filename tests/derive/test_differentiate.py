@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from itertools import product
 
@@ -238,6 +239,38 @@ def test_a_derivative_of_ones_own_is_not_mirrored():
     assert (found == g.compile("o", ["x", "y"], want="hessian")(x=2.0, y=5.0)).all()
 
 
+@pytest.mark.parametrize("nothing", [[], (), set()])
+def test_nothing_asked_for_is_refused_with_what_there_is(nothing):
+    graph, at = gc.parse("input x[2] y\nL = sum(x*y)"), {"x": np.ones(2), "y": 2.0}
+    wants = (
+        "value",
+        "values",
+        "value_and_grad",
+        "grad",
+        "jacobian",
+        "hessian",
+        "jvp",
+        "vjp",
+        "hvp",
+    )
+    asked = [
+        lambda: graph.jacobian(nothing, "x", at),
+        lambda: graph.jacobian("L", nothing),
+        lambda: graph.hessian("L", nothing, at),
+        lambda: graph.differentiate("L", nothing),
+        lambda: gc.check(graph, nothing, at),
+        lambda: gc.check(graph, "L", at, wrt=nothing),
+        *(lambda want=want: graph.compile(nothing, "x", want=want) for want in wants),
+        *(lambda want=want: graph.emit("L", nothing, want=want) for want in wants),
+    ]
+    for ask in asked:
+        with pytest.raises(gc.GraphcError, match=r"asks for no node; give one name .*x, y, L"):
+            ask()
+    for ask in (graph.differentiate, graph.reverse, graph.forward, graph.compile):
+        with pytest.raises(gc.GraphcError, match="the dict of seeds is empty"):
+            ask({})
+
+
 def test_hessian_refuses_nodes_joined_by_a_path():
     g = gc.parse("input x y\nh = x*y\no = h**2")
     for wrt in (["x", "h"], ["h", "y"]):
@@ -326,3 +359,26 @@ def test_long_results_are_refused_with_a_hint(ladder):
     assert max(len(str(step)) for step in steps.values()) < 100
     short = ladder(3).derivative("o", "x", form="inputs")
     assert len(str(short)) < 10_000
+
+
+def test_a_symbolic_result_that_is_too_long_says_so():
+    graph = gc.parse("input y[2,4,4]\nL = elu(prod(y))")
+    with pytest.raises(gc.GraphcError, match=r"the symbolic result would take .*at=\{"):
+        str(graph.hessian("L", "y"))
+
+
+def test_a_condition_on_cases_is_one_of_logic():
+    graph = gc.parse("input x\nh = minimum(x/x, relu(x))\nL = square(h)")
+    found = graph.hessian("L", "x")
+    for x, slope in ((0.5, 2), (2.0, 0), (-1.0, 0)):
+        h = graph.values({"x": x})["h"]
+        assert found.subs({"x": x, "h": h}) == slope == graph.hessian("L", "x", {"x": x})
+
+
+@pytest.mark.parametrize("function", ["tanh", "sin", "identity"])
+def test_a_hessian_is_the_tangents_of_the_adjoints_as_in_compiled_code(function):
+    graph = gc.parse(f"input x\nh = {function}(x)\nL = h**x".replace("identity(x)", "x"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gc.NotFiniteWarning)
+        assert graph.hessian("L", "x", {"x": 0.0}) == np.inf
+    assert graph.compile("L", "x", want="hessian")(0.0) == np.inf

@@ -11,7 +11,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from probes import PROBES, Probe, points, referee
+from engines import ENGINES, Engine, every_engine
+from probes import PROBES, Probe, points, referee, ulps
 from random_graphs import KINKED, SMOOTH, Case, case, cases
 
 import graphc as gc
@@ -24,11 +25,9 @@ from graphc.program.running import load
 from graphc.program.wants import WANTS, derived, question
 
 FAST = NUMPY.passes("fast", True)
-STYLES = ("readable", "fast")
 MODES = ("reverse", "forward", "auto")
 SEED = Fraction(3, 7)
 every_want = pytest.mark.parametrize("want", WANTS)
-every_style = pytest.mark.parametrize("style", STYLES)
 pytestmark = pytest.mark.filterwarnings("ignore::graphc.KinkWarning", "ignore::RuntimeWarning")
 
 
@@ -199,7 +198,7 @@ def boxed(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TENSORS)
-@pytest.mark.parametrize("rules", [plain(), FAST], ids=STYLES)
+@pytest.mark.parametrize("rules", [plain(), FAST], ids=["readable", "fast"])
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_programs_of_tensors_equal_their_graphs_exactly(name: str, rules: Any, mode: str):
     graph, sizes = gc.parse(TENSORS[name]), {"n": 3}
@@ -245,18 +244,12 @@ MOST_ULP = 4
 SLOPES_ULP = {"logaddexp": 40, "silu": 8, "gelu": 8}
 
 
-def ulps(found: float, truth: Any, least: float = 0.0) -> float:
-    """The error in units of the last place of the true value."""
-    unit = np.spacing(max(abs(float(truth)), least, 2.3e-308))
-    return float(abs(mpmath.mpf(float(found)) - truth) / mpmath.mpf(float(unit)))
-
-
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-@every_style
-def test_each_function_is_right_to_4_ulp(probe: Probe, style: str):
+@every_engine
+def test_each_function_is_right_to_4_ulp(probe: Probe, engine: Engine):
     places = points(probe)
     columns = [np.array(column) for column in zip(*places, strict=True)]
-    compiled = probe.graph.compile("y", probe.inputs, style=style)
+    compiled = probe.graph.compile("y", probe.inputs, **engine)
     at = dict(zip(probe.inputs, columns, strict=True))
     value, slopes = compiled(at)
     shape = columns[0].shape
@@ -273,29 +266,29 @@ def test_each_function_is_right_to_4_ulp(probe: Probe, style: str):
                 assert ulps(found, truth, least) <= most, (name, place)
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("mode", MODES)
-def test_compiled_graphs_agree_with_50_digits(style: str, mode: str):
+def test_compiled_graphs_agree_with_50_digits(engine: Engine, mode: str):
     for one in cases(25, functions=(*KINKED, *SMOOTH), start=2000):
         graph, of = one.graph, one.of[0]
         with mpmath.workdps(50):
             digits = {name: mpmath.mpf(v.numerator) / v.denominator for name, v in one.at.items()}
             adjoints, values = graph.reverse(of, digits), graph.values(digits)
             truth = float(values[of]), {n: float(adjoints.get(n, 0)) for n in one.wrt}
-        found = graph.compile(of, one.wrt, mode=mode, style=style)(one.floats())
+        found = graph.compile(of, one.wrt, mode=mode, **engine)(one.floats())
         assert same(found, truth, 1e-10), one
 
 
 @every_want
-def test_both_styles_agree(want: str):
+def test_all_engines_agree(want: str):
     for one in cases(12, functions=(*KINKED, *SMOOTH), start=2100):
         graph, of = one.graph, one.of[0]
         results = []
-        for style in STYLES:
-            f = graph.compile(of, one.wrt, want, style=style)
+        for engine in ENGINES.values():
+            f = graph.compile(of, one.wrt, want, **engine)
             extra = {name: 0.5 for name in f.arguments if name not in one.at}
             results.append(f({**one.floats(), **extra}))
-        assert same(*results, close=1e-11), one
+        assert all(same(results[0], other, close=1e-11) for other in results[1:]), one
 
 
 # Names.
@@ -417,9 +410,9 @@ POINT_OF_ARRAYS = {
 }
 
 
-def named_result(text: str, names: dict[str, str], want: str, style: str, given: Any) -> Any:
+def named_result(text: str, names: dict[str, str], want: str, engine: Engine, given: Any) -> Any:
     graph = gc.parse(text.format(**names))
-    f = graph.compile(names["f"], [names["c"], names["a"]], want, style=style)
+    f = graph.compile(names["f"], [names["c"], names["a"]], want, **engine)
     at = {names[key]: value for key, value in given.items()}
     extra = [name for name in f.arguments if name not in at]
     more = {"vjp": [2.0], "jvp": [given["c"], given["a"]], "hvp": [given["c"], given["a"]]}
@@ -439,15 +432,15 @@ def hostile_names(seed: int, count: int) -> list[dict[str, str]]:
 
 
 @every_want
-@every_style
+@every_engine
 @pytest.mark.parametrize(
     ("text", "given", "count"), [(SCALARS, POINT_OF_SCALARS, 10), (ARRAYS, POINT_OF_ARRAYS, 4)]
 )
-def test_names_do_not_change_results(want, style, text, given, count):
-    expected = named_result(text, PLAIN, want, style, given)
-    for names in hostile_names(f"{want} {style} {count}", count):
+def test_names_do_not_change_results(want, engine, text, given, count):
+    expected = named_result(text, PLAIN, want, engine, given)
+    for names in hostile_names(f"{want} {engine} {count}", count):
         keys = {PLAIN[role]: name for role, name in names.items()}
-        found = named_result(text, names, want, style, given)
+        found = named_result(text, names, want, engine, given)
         assert same(found, renamed(expected, keys)), names
 
 
@@ -458,25 +451,25 @@ ROLES = {
 }
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("role", ROLES)
-def test_every_hostile_name_in_every_role(style: str, role: str):
+def test_every_hostile_name_in_every_role(engine: Engine, role: str):
     results = set()
     for name in ("plain", *HOSTILE):
         graph, at = gc.parse(ROLES[role].format(name)), {name: 0.5, "u": 0.5, "q": -0.25}
         wrt = "q" if role == "node" else name
-        value, slopes = graph.compile("o", [wrt], style=style)(
+        value, slopes = graph.compile("o", [wrt], **engine)(
             {key: at[key] for key in graph.input_names + graph.param_names}
         )
         results.add((float(value), float(slopes[wrt])))
     assert len(results) == 1
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("name", ["self", "_", "__x", "args", "named"])
-def test_an_argument_of_any_name_is_given_by_name(name, style):
+def test_an_argument_of_any_name_is_given_by_name(name, engine):
     graph = gc.parse(f"input {name} y\nL = {name}**2*y")
-    f = graph.compile("L", [name, "y"], style=style)
+    f = graph.compile("L", [name, "y"], **engine)
     assert f(**{name: 3.0, "y": 2.0}) == f(3.0, 2.0) == (18, {name: 12, "y": 9})
     load(f.source, "check")()
 
@@ -491,29 +484,29 @@ EMPTY = {  # formulas with an empty slice, and what they are at x = [1, 2, 3]
 }
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("formula", EMPTY)
-def test_empty_slices(formula, style):
+def test_empty_slices(formula, engine):
     graph, (value, slope) = gc.parse(f"input x[3]\nL = {formula}"), EMPTY[formula]
-    found = graph.compile("L", "x", style=style)(x=[1.0, 2.0, 3.0])
+    found = graph.compile("L", "x", **engine)(x=[1.0, 2.0, 3.0])
     assert same(found, (np.float64(value), {"x": np.array(slope, dtype=float)}))
 
 
-@every_style
-def test_an_empty_constant_keeps_its_shape(style):
+@every_engine
+def test_an_empty_constant_keeps_its_shape(engine):
     graph = gc.Graph()
     x = graph.input("x", shape=(1, 1))
     graph.output(graph.node("y", x + np.zeros((0, 2, 3))))
     at = {"x": np.ones((1, 1))}
     assert graph.values(at)["y"].shape == (0, 2, 3)
-    assert graph.compile("y", want="value", style=style)(**at).shape == (0, 2, 3)
+    assert graph.compile("y", want="value", **engine)(**at).shape == (0, 2, 3)
 
 
-@every_style
-def test_an_empty_seed_keeps_its_shape(style):
+@every_engine
+def test_an_empty_seed_keeps_its_shape(engine):
     graph = gc.parse("input x[0,3,1]\ny = sin(x)\nL = sum(x)")
     nothing = np.zeros((0, 3, 1))
-    f = graph.compile({"y": nothing, "L": 1.0}, "x", want="grad", style=style)
+    f = graph.compile({"y": nothing, "L": 1.0}, "x", want="grad", **engine)
     assert f(x=nothing)["x"].shape == (0, 3, 1)
 
 
@@ -523,14 +516,14 @@ def test_matrices_without_columns_have_products():
     assert same(found, np.zeros((2, 3, 2)))
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize(("size", "inner"), [(3, "x[:,2:2]"), (0, "x")])
-def test_no_maxima_have_a_gradient(size, inner, style):
+def test_no_maxima_have_a_gradient(size, inner, engine):
     graph = gc.parse(f"input x[2,{size}]\ny = max({inner}, axis=0)\nL = sum(y*y)")
     x = np.ones((2, size))
     right = np.zeros((2, size))
     assert same(graph.reverse("L", {"x": x})["x"], right)
-    assert same(graph.compile("L", "x", style=style)(x=x), (np.float64(0), {"x": right}))
+    assert same(graph.compile("L", "x", **engine)(x=x), (np.float64(0), {"x": right}))
 
 
 # The contract of calls.
@@ -565,13 +558,15 @@ ROBERTSON = (
 )
 
 
-@every_style
-def test_every_argument_stands_where_it_was_declared(style):
+@every_engine
+def test_every_argument_stands_where_it_was_declared(engine):
     graph, names = gc.parse(ROBERTSON), ["y1", "y2", "y3"]
     expected = [[-0.04, 3e4, 2e4], [0.04, -1.2003e8, -2e4], [0, 1.2e8, 0]]
-    f = graph.compile(["a", "b", "c"], names, "jacobian", style=style)
+    f = graph.compile(["a", "b", "c"], names, "jacobian", **engine)
     assert f.arguments == ("y1", "y2", "y3") and f.needed == ("y2", "y3")
-    emitted = load(graph.emit(["a", "b", "c"], names, "jacobian", style=style), "jacobian")
+    emitted = load(
+        graph.emit(["a", "b", "c"], names, "jacobian", style=engine["style"]), "jacobian"
+    )
     for function in (f, emitted):
         assert np.allclose(function(1, 2, 3), expected, rtol=1e-15)
         assert np.allclose(function(y3=3, y2=2, y1=1), expected, rtol=1e-15)
@@ -579,17 +574,17 @@ def test_every_argument_stands_where_it_was_declared(style):
     assert np.allclose(f(y2=2, y3=3), expected, rtol=1e-15)
 
 
-@every_style
+@every_engine
 @every_want
-def test_emitted_and_compiled_functions_take_the_same_arguments(want, style):
+def test_emitted_and_compiled_functions_take_the_same_arguments(want, engine):
     for text in (
         TWO,
         "input A[2] n\nparam B[2]\nparam c = 3\na = sum(A)*c\nb = sum(B**2)\noutput a b",
     ):
         graph = gc.parse(text)
         of = graph.output_names[0]
-        f = graph.compile(of, graph.param_names, want, style=style)
-        tree = ast.parse(graph.emit(of, graph.param_names, want, style=style))
+        f = graph.compile(of, graph.param_names, want, **engine)
+        tree = ast.parse(graph.emit(of, graph.param_names, want, style=engine["style"]))
         defined = {part.name: part for part in tree.body if isinstance(part, ast.FunctionDef)}
         names = [argument.arg for argument in defined[want].args.args]
         declared = graph.input_names + graph.param_names
@@ -611,22 +606,22 @@ SIZED = {  # graphs in which a size is told by an array that the formula does no
 }
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("text", SIZED)
-def test_sizes_that_only_an_unused_array_tells(text, style):
+def test_sizes_that_only_an_unused_array_tells(text, engine):
     graph = gc.parse(SIZED[text])
     at = {"X": np.ones((3, 2)), "y": np.arange(3.0), "v": np.ones(3)}
     at["w"] = np.array([1.0, 2.0]) if graph["w"].shape else 2.0
     at = {name: at[name] for name in graph.input_names + graph.param_names}
     for wrt in (["w"], graph.param_names, ["w", "X"]):
         slopes = {name: np.asarray(graph.derivative("L", name, at), float) for name in wrt}
-        value, found = graph.compile("L", wrt, style=style)(**at)
+        value, found = graph.compile("L", wrt, **engine)(**at)
         assert same((value, found), (graph.values(at)["L"], slopes), 1e-12)
-        hessian = graph.compile("L", wrt, "hessian", style=style)
+        hessian = graph.compile("L", wrt, "hessian", **engine)
         expected = np.array(graph.hessian("L", wrt, at), dtype=float)
         assert np.allclose(hessian(**at), expected)
         assert np.allclose(hessian(*at.values()), expected)
-        products = graph.compile("L", wrt, "hvp", style=style)(**at)  # along nothing
+        products = graph.compile("L", wrt, "hvp", **engine)(**at)  # along nothing
         assert all(not np.any(product) for product in products.values())
 
 
@@ -653,21 +648,21 @@ def test_the_form_of_each_want():
         "hessian": np.array([[0, 1.0, 0], [1, 0, 0], [0, 0, 0]]),
     }
     extra = {"vjp": {"a_bar": 2.0}, "jvp": {"w_dot": 7.0}}
-    for style in STYLES:
+    for engine in ENGINES.values():
         for want, expected in wants.items():
-            f = graph.compile("a", ["w", "x", "y"], want, style=style)
-            assert same(f(at, **extra.get(want, {})), expected), (want, style)
-        values = graph.compile(want="values", style=style)(at)
+            f = graph.compile("a", ["w", "x", "y"], want, **engine)
+            assert same(f(at, **extra.get(want, {})), expected), (want, engine)
+        values = graph.compile(want="values", **engine)(at)
         assert values == {**at, "a": 6.0, "b": 11.0, "c": 15.0}
         assert list(values) == list(graph)
 
 
 def test_several_outputs_by_name_and_matrices_of_all():
     graph, at = gc.parse(TWO), {"x": 2.0, "y": 5.0, "w": 3.0}
-    for style in STYLES:
+    for engine in ENGINES.values():
 
-        def compiled(of: Any, want: str, style: str = style, **given: Any) -> Any:
-            return graph.compile(of, ["x", "y"], want, style=style)(at, **given)
+        def compiled(of: Any, want: str, engine: Engine = engine, **given: Any) -> Any:
+            return graph.compile(of, ["x", "y"], want, **engine)(at, **given)
 
         assert compiled(["a", "c"], "value") == {"a": 6.0, "c": 15.0}
         assert compiled(None, "value") == {"a": 6.0, "b": 11.0}
@@ -680,52 +675,52 @@ def test_several_outputs_by_name_and_matrices_of_all():
         assert compiled(["a", "c"], "jvp", x_dot=1) == ({"a": 6.0, "c": 15.0}, tangents)
         pulled = compiled(["a", "c"], "vjp", a_bar=2, c_bar=10)
         assert pulled == ({"a": 6.0, "c": 15.0}, {"x": 6.0, "y": 30.0})
-        single = graph.compile("a", "x", "jacobian", style=style)(at)
+        single = graph.compile("a", "x", "jacobian", **engine)(at)
         assert np.shape(single) == () and single == 3.0
 
 
 def test_tangents_left_out_are_0():
-    for style in STYLES:
-        f = gc.parse(TWO).compile("a", ["x", "w"], "jvp", style=style)
+    for engine in ENGINES.values():
+        f = gc.parse(TWO).compile("a", ["x", "w"], "jvp", **engine)
         assert f(x=2, w=3) == (6, 0)
         assert f(x=2, w=3, x_dot=1) == (6, 3)
-        g = gc.parse(LINES).compile("L", ["w", "y"], "hvp", style=style)
+        g = gc.parse(LINES).compile("L", ["w", "y"], "hvp", **engine)
         at = {"X": np.eye(2), "y": np.ones(2), "w": np.ones(2)}
         assert same(g(at), {"w": np.zeros(2), "y": np.zeros(2)})
         assert same(g(at, w_dot=[1, 0]), {"w": np.array([2.0, 0]), "y": np.array([-2.0, 0])})
 
 
-@every_style
-def test_results_stretch_over_all_points(style: str):
+@every_engine
+def test_results_stretch_over_all_points(engine: Engine):
     graph = gc.parse("input x y\nparam w\nL = w*x + y\noutput L")
     at = {"x": np.ones((4, 1)), "y": np.arange(5.0).reshape(1, 5), "w": 2.0}
-    value, slopes = graph.compile("L", ["w", "x", "y"], style=style)(at)
+    value, slopes = graph.compile("L", ["w", "x", "y"], **engine)(at)
     assert value.shape == (4, 5)
     assert {name: slope.shape for name, slope in slopes.items()} == dict.fromkeys(
         ["w", "x", "y"], (4, 5)
     )
     assert np.all(slopes["y"] == 1)
     for want, tail in (("jacobian", (1, 3)), ("values", ()), ("jvp", ()), ("vjp", ())):
-        f = graph.compile("L", ["w", "x", "y"], want, style=style)
+        f = graph.compile("L", ["w", "x", "y"], want, **engine)
         extra = {"L_bar": 1.0} if want == "vjp" else {}
         assert {part.shape for part in parts(f(at, **extra))} == {(4, 5, *tail)}, want
 
 
-@every_style
+@every_engine
 @every_want
-def test_no_points_give_empty_results(style: str, want: str):
+def test_no_points_give_empty_results(engine: Engine, want: str):
     graph = gc.parse("input x\nparam w\nh = sin(w*x)\nL = h**2 + x**3*w**2")
-    f = graph.compile("L", ["w", "x"], want, style=style)
+    f = graph.compile("L", ["w", "x"], want, **engine)
     extra = {"L_bar": 1.0} if want == "vjp" else {}
     shapes = {part.shape for part in parts(f(x=np.zeros((2, 0)), w=1.5, **extra))}
     tails = {"jacobian": (1, 2), "hessian": (2, 2)}
     assert shapes == {(2, 0, *tails.get(want, ()))}
 
 
-@every_style
-def test_blocks_join_without_a_seam(style: str):
+@every_engine
+def test_blocks_join_without_a_seam(engine: Engine):
     graph = gc.parse("input x\nparam w\nh = relu(sin(w*x))\nL = where(x > 0, h**2, exp(x))")
-    f = graph.compile("L", ["w", "x"], style=style)
+    f = graph.compile("L", ["w", "x"], **engine)
     x = np.linspace(-3, 3, 40_001)
     value, slopes = f(x, 2.0)
     for i in (0, 8191, 8192, 16383, 16384, 20_000, 40_000):
@@ -733,14 +728,14 @@ def test_blocks_join_without_a_seam(style: str):
         assert one == value[i] and each["w"] == slopes["w"][i] and each["x"] == slopes["x"][i]
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("text", [SCALARS, ARRAYS], ids=["scalars", "arrays"])
 @every_want
-def test_results_are_fresh_arrays(style: str, text: str, want: str):
+def test_results_are_fresh_arrays(engine: Engine, text: str, want: str):
     names = {letter: letter for letter in "abcdefn"}
     given = POINT_OF_SCALARS if text is SCALARS else POINT_OF_ARRAYS
     copies = {name: array.copy() for name, array in given.items()}
-    f = gc.parse(text.format(**names)).compile("f", ["c", "a"], want, style=style)
+    f = gc.parse(text.format(**names)).compile("f", ["c", "a"], want, **engine)
     extra = {"vjp": {"f_bar": np.asarray(2.0)}, "jvp": {"c_dot": copies["c"]}}.get(want, {})
     first = f(copies, **extra)
     kept = [np.array(part) for part in parts(first)]
@@ -758,12 +753,12 @@ def test_results_are_fresh_arrays(style: str, text: str, want: str):
         assert np.array_equal(before, after)
 
 
-@every_style
-def test_a_result_that_is_an_argument_or_stands_twice_is_a_copy(style: str):
+@every_engine
+def test_a_result_that_is_an_argument_or_stands_twice_is_a_copy(engine: Engine):
     graph = gc.parse("input x[2]\nparam w[2,2]\na = x\nb = w.T\nc = a\nL = sum(x + w)")
     x, w = np.ones(2), np.ones((2, 2))
-    values = parts(graph.compile(want="values", style=style)(x=x, w=w))
-    grads = parts(graph.compile("L", ["x", "w"], style=style)(x=x, w=w))
+    values = parts(graph.compile(want="values", **engine)(x=x, w=w))
+    grads = parts(graph.compile("L", ["x", "w"], **engine)(x=x, w=w))
     for arrays in (values, grads):
         real = [array for array in arrays if array.ndim]
         for i, array in enumerate(real):
@@ -772,12 +767,12 @@ def test_a_result_that_is_an_argument_or_stands_twice_is_a_copy(style: str):
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-@every_style
-def test_float32_in_float32_out(probe: Probe, style: str):
+@every_engine
+def test_float32_in_float32_out(probe: Probe, engine: Engine):
     columns = [np.array(c, dtype=np.float32) for c in zip(*points(probe)[:6], strict=True)]
     for want in ("value_and_grad", "hessian", "values"):
-        fixed = probe.graph.compile("y", probe.inputs, want, style=style, dtype="float32")
-        free = probe.graph.compile("y", probe.inputs, want, style=style, dtype=None)
+        fixed = probe.graph.compile("y", probe.inputs, want, **engine, dtype="float32")
+        free = probe.graph.compile("y", probe.inputs, want, **engine, dtype=None)
         at = dict(zip(probe.inputs, columns, strict=True))
         for given in (at, {name: column[0] for name, column in at.items()}):
             kinds = {part.dtype for part in parts(fixed(given))}
@@ -788,26 +783,26 @@ def test_float32_in_float32_out(probe: Probe, style: str):
         assert {part.dtype for part in parts(free(wide))} == {np.dtype(np.float64)}
 
 
-@every_style
-def test_float32_tensors(style: str):
+@every_engine
+def test_float32_tensors(engine: Engine):
     graph = gc.parse(ARRAYS.format(**{letter: letter for letter in "abcdefn"}))
     small = {name: array.astype(np.float32) for name, array in POINT_OF_ARRAYS.items()}
     for want in ("value_and_grad", "hessian", "values", "jacobian"):
-        found = graph.compile("f", ["c", "a"], want, style=style, dtype="float32")(small)
+        found = graph.compile("f", ["c", "a"], want, **engine, dtype="float32")(small)
         assert {part.dtype for part in parts(found)} == {np.dtype(np.float32)}
-        exact = graph.compile("f", ["c", "a"], want, style=style)(POINT_OF_ARRAYS)
+        exact = graph.compile("f", ["c", "a"], want, **engine)(POINT_OF_ARRAYS)
         assert same(found, exact, 2e-4)
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("reduce", ["sum", "mean"])
-def test_reduced_over_the_points(style: str, reduce: str):
+def test_reduced_over_the_points(engine: Engine, reduce: str):
     graph = gc.parse("input x\nparam w b\nL = (w*x + b)**2 + b")
     x = np.linspace(-1, 2, 30_000).reshape(3, -1)
     how = getattr(np, reduce)
     for want in ("value", "grad", "value_and_grad", "jacobian", "hessian"):
-        plain = graph.compile("L", ["w", "b"], want, style=style)(x=x, w=2.0, b=0.5)
-        f = graph.compile("L", ["w", "b"], want, style=style, reduce=reduce)
+        plain = graph.compile("L", ["w", "b"], want, **engine)(x=x, w=2.0, b=0.5)
+        f = graph.compile("L", ["w", "b"], want, **engine, reduce=reduce)
         found = f(x=x, w=2.0, b=0.5)
         axes = (0, 1)
         for one, whole in zip(parts(found), parts(plain), strict=True):
@@ -818,9 +813,9 @@ def test_reduced_over_the_points(style: str, reduce: str):
         gc.parse(LINES).compile("L", reduce="sum")
 
 
-@every_style
-def test_named_sizes_may_change_from_call_to_call(style: str):
-    f = gc.parse(LINES).compile("L", ["w"], style=style)
+@every_engine
+def test_named_sizes_may_change_from_call_to_call(engine: Engine):
+    f = gc.parse(LINES).compile("L", ["w"], **engine)
     for n in (3, 1, 7, 3, 2, 5, 6, 0):
         X, y, w = np.arange(2.0 * n).reshape(n, 2), np.ones(n), np.array([1.0, -2])
         value, slopes = f(X=X, y=y, w=w)
@@ -840,10 +835,10 @@ MISTAKES = [
 ]
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize(("text", "at", "words"), MISTAKES)
-def test_mistakes_in_a_call_are_told(style: str, text: str, at: Any, words: str):
-    f = gc.parse(text).compile("L", style=style)
+def test_mistakes_in_a_call_are_told(engine: Engine, text: str, at: Any, words: str):
+    f = gc.parse(text).compile("L", **engine)
     with pytest.raises(gc.GraphcError, match=words):
         f(**at)
 
@@ -890,10 +885,10 @@ def test_a_graph_of_edges_has_no_value():
         gc.from_edges({("x", "y"): 2}).compile("y", "x")
 
 
-@every_style
-def test_two_threads_may_call_one_function(style: str):
+@every_engine
+def test_two_threads_may_call_one_function(engine: Engine):
     graph = gc.parse("input X[n,40]\nparam W[40,40]\nh = tanh(X @ W)\nL = sum((h @ W)**2)")
-    f = graph.compile("L", ["W"], style=style)
+    f = graph.compile("L", ["W"], **engine)
     rng = np.random.default_rng(0)
     points_of = [(rng.normal(size=(n, 40)), rng.normal(size=(40, 40))) for n in (50, 50, 60, 50)]
     expected = [f(*point) for point in points_of]
@@ -943,17 +938,17 @@ SCALAR_PAIR = "input x\nparam w b\nL = (sin(w*x) + b**2)**2\nM = b**3*w\noutput 
 SCALAR_PAIR_AT = {"x": np.array([0.3, 0.5]), "w": 2.0, "b": 0.5}
 
 
-@every_style
+@every_engine
 @pytest.mark.parametrize("wrt", [["w", "b"], "w", "b"])
 @pytest.mark.parametrize("text, at", [(PAIR, PAIR_AT), (SCALAR_PAIR, SCALAR_PAIR_AT)])
 @pytest.mark.parametrize("want", [want for want in WANTS if want not in ("vjp", "values")])
-def test_seeds_ask_for_the_weighted_sum(want, text, at, wrt, style):
+def test_seeds_ask_for_the_weighted_sum(want, text, at, wrt, engine):
     graph = gc.parse(text)
     summed = gc.parse(text.replace("output L M", "S = 2*L + 3*M\noutput S"))
     dots = {f"{name}_dot": np.cos(at[name]) for name in wrt} if want in ("jvp", "hvp") else {}
-    found = graph.compile({"L": 2, "M": 3}, wrt, want, style=style)(**at, **dots)
-    assert same(found, summed.compile("S", wrt, want, style=style)(**at, **dots), 1e-12)
-    module = load(graph.emit({"L": 2, "M": 3}, wrt, want, style=style), "check")
+    found = graph.compile({"L": 2, "M": 3}, wrt, want, **engine)(**at, **dots)
+    assert same(found, summed.compile("S", wrt, want, **engine)(**at, **dots), 1e-12)
+    module = load(graph.emit({"L": 2, "M": 3}, wrt, want, style=engine["style"]), "check")
     module()  # differences of the weighted sum agree
 
 
@@ -991,7 +986,7 @@ def test_seeds_without_a_meaning_are_refused(want):
         gc.parse(PAIR).jacobian({"L": 2}, "w", PAIR_AT)
 
 
-@pytest.mark.parametrize("style", ["fast", "readable"])
+@every_engine
 @pytest.mark.parametrize(
     "text, at",
     [
@@ -1001,15 +996,15 @@ def test_seeds_without_a_meaning_are_refused(want):
         ("input X[2] y[n,n]\nL = sum(X) + sum(y**2)", {"X": np.ones(2), "y": np.ones((3, 4))}),
     ],
 )
-def test_what_is_not_read_has_its_shape_too(text: str, at: dict[str, Any], style: str):
+def test_what_is_not_read_has_its_shape_too(text: str, at: dict[str, Any], engine: Engine):
     graph = gc.parse(text)
     with pytest.raises(gc.GraphcError, match="y has shape"):
-        graph.compile("L", "y", want="grad", style=style)(at)
+        graph.compile("L", "y", want="grad", **engine)(at)
 
 
-@pytest.mark.parametrize("style", ["fast", "readable"])
-def test_a_seed_that_equals_a_row_of_the_gradient_is_its_own(style):
+@every_engine
+def test_a_seed_that_equals_a_row_of_the_gradient_is_its_own(engine):
     """The gradient holds an identity matrix, and so does the seed of the second sweep."""
     text = "param x[2]\nh = diag(x)\nm = max(h, axis=-2)\nL = m @ m + sum(diag(h))"
-    f = gc.parse(text).compile("L", want="hessian", style=style)
+    f = gc.parse(text).compile("L", want="hessian", **engine)
     assert f(x=np.array([2.0, 1.0])).tolist() == [[2, 0], [0, 2]]

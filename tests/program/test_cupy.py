@@ -34,7 +34,7 @@ import graphc as gc
 from graphc.algebra.exact import as_float
 from graphc.program import running
 from graphc.program.backends.cupy import LIBRARY
-from graphc.program.backends.cupy.c_names import RESERVED, CNames
+from graphc.program.c_names import RESERVED, CNames
 from graphc.program.options import options
 from graphc.program.planning import planned
 from graphc.program.program import evaluate

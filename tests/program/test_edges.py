@@ -13,6 +13,7 @@ import pytest
 from cupy_stand_in import COMPILER, standing_in
 from edge_graphs import NODE, Case, answers, cases, in_javascript, truth
 from edge_values import engines, graphs, points, same_class, slopes
+from engines import ENGINES
 
 import graphc as gc
 
@@ -145,7 +146,7 @@ def test_elements_that_are_moved_keep_the_sign_of_zero(formula: str):
     x = np.array([-0.0, -0.0])
     right = MOVED[formula](x)
     found = [graph.values({"x": x})["y"], graph.expand().values({"x": x})["y"]]
-    found += [graph.compile("y", want="value", style=style)(x) for style in ("readable", "fast")]
+    found += [graph.compile("y", want="value", **engine)(x) for engine in ENGINES.values()]
     for value in found:
         assert np.shape(value) == np.shape(right)
         assert same_class(np.ravel(value), np.ravel(right)).all(), value
@@ -162,8 +163,8 @@ def everywhere(text: str, wrt: str, **at: Any) -> list[Any]:
         found = [graph.derivative("L", wrt, at=at, mode=mode) for mode in ("reverse", "forward")]
         slope = graph.differentiate("L", wrt)
         found.append(slope.values(at)[slope.output_names[0]])
-        for style in ("readable", "fast"):
-            found.append(graph.compile("L", wrt, want="grad", style=style)(**at)[wrt])
+        for engine in ENGINES.values():
+            found.append(graph.compile("L", wrt, want="grad", **engine)(**at)[wrt])
     return [np.asarray(value, dtype=float).tolist() for value in found]
 
 
@@ -204,7 +205,7 @@ def test_a_norm_neither_overflows_nor_vanishes(scale: float):
     graph = gc.parse("input x[2,2]\nn = norm(x, axis=1)\nL = norm(x)")
     at = {"x": scale * np.array([[3.0, 4.0], [0.0, 12.0]])}
     found = [graph.values(at)]
-    found += [graph.compile(want="values", style=style)(**at) for style in ("readable", "fast")]
+    found += [graph.compile(want="values", **engine)(**at) for engine in ENGINES.values()]
     for values in found:
         np.testing.assert_allclose(values["n"], [5 * scale, 12 * scale], rtol=1e-15)
         np.testing.assert_allclose(values["L"], 13 * scale, rtol=1e-15)
@@ -229,8 +230,8 @@ def test_beside_the_diagonal_of_a_jacobian_infinity_meets_nothing(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = [graph.derivative("y", "x", at=at, mode=mode)]
-        for style in ("readable", "fast"):
-            f = graph.compile("y", "x", want="jacobian", mode=mode, style=style)
+        for engine in ENGINES.values():
+            f = graph.compile("y", "x", want="jacobian", mode=mode, **engine)
             found.append(f(**at))
     for jacobian in found:
         matrix = jacobian.reshape(size, size)
@@ -277,10 +278,10 @@ def test_gates_reach_through_sums_and_selections(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = [graph.derivative("L", wrt, at=at, mode=mode)]
-        for style in ("readable", "fast"):
-            f = graph.compile("L", wrt, want="grad", mode=mode, style=style)
+        for engine in ENGINES.values():
+            f = graph.compile("L", wrt, want="grad", mode=mode, **engine)
             found.append(f(**at)[wrt])
-            twice = graph.compile("L", wrt, want="hessian", style=style)(**at)
+            twice = graph.compile("L", wrt, want="hessian", **engine)(**at)
             assert np.isfinite(twice).all()
     for slope in found:
         np.testing.assert_allclose(slope, right, rtol=1e-15)
@@ -315,13 +316,13 @@ def test_elements_that_are_not_chosen_contribute_nothing(formula: str):
             found.append(slope.values({"x": x})[slope.output_names[0]])
             for mode in ("reverse", "forward"):
                 found.append(form.derivative("L", "x", at={"x": x}, mode=mode))
-                for style in ("readable", "fast"):
-                    f = form.compile("L", "x", want="grad", style=style, mode=mode)
+                for engine in ENGINES.values():
+                    f = form.compile("L", "x", want="grad", **engine, mode=mode)
                     found.append(f(x)["x"])
         sparse = graph.compile("L", "x", want="jacobian", sparse=True)(x)
         found.append(sparse.toarray().reshape(2, 3))
-        for style in ("readable", "fast"):
-            twice = graph.compile("L", "x", want="hessian", style=style)(x)
+        for engine in ENGINES.values():
+            twice = graph.compile("L", "x", want="hessian", **engine)(x)
             assert np.isfinite(twice[right != 0][:, right != 0]).all()
     for value in found:
         np.testing.assert_allclose(value, right, rtol=1e-14, atol=1e-15)
@@ -337,8 +338,8 @@ def test_a_border_of_zeros_has_no_slope():
     graph = gc.parse("input x[2]\nh = pad(x, 1)\ny = sqrt(h)\nL = sum(y)")
     for mode in ("reverse", "forward"):
         assert graph.derivative("L", "x", at={"x": np.ones(2)}, mode=mode).tolist() == [0.5, 0.5]
-        for style in ("readable", "fast"):
-            f = graph.compile("L", "x", want="grad", style=style, mode=mode)
+        for engine in ENGINES.values():
+            f = graph.compile("L", "x", want="grad", **engine, mode=mode)
             assert f(np.ones(2))["x"].tolist() == [0.5, 0.5]
 
 
@@ -376,12 +377,12 @@ def test_a_determinant_has_slopes_at_singular_matrices(matrix: list[list[int]]):
     found += [graph.derivative("L", "A", at={"A": matrix}), slope.values(at)["A_bar"]]
     found += [gc.parse(slope.to_text()).values(at)["A_bar"]]
     twice = [graph.hessian("L", "A", at=at), graph.hessian("L", "A", at={"A": matrix})]
-    for style in ("readable", "fast"):
+    for engine in ENGINES.values():
         for mode in ("reverse", "forward"):
-            f = graph.compile("L", "A", want="grad", style=style, mode=mode)
+            f = graph.compile("L", "A", want="grad", **engine, mode=mode)
             found.append(f(**at)["A"])
-        twice.append(graph.compile("L", "A", want="hessian", style=style)(**at))
-        changed = graph.compile("L", "A", want="hvp", style=style)(**at, A_dot=along)["A"]
+        twice.append(graph.compile("L", "A", want="hessian", **engine)(**at))
+        changed = graph.compile("L", "A", want="hvp", **engine)(**at, A_dot=along)["A"]
         np.testing.assert_allclose(changed, np.einsum("abcd,cd->ab", second, along), atol=1e-12)
     for value in found:
         np.testing.assert_allclose(np.asarray(value, dtype=float), first, atol=1e-12)
@@ -421,8 +422,8 @@ def test_a_gate_may_be_narrower_than_what_it_lets_through(formula: str, mode: st
     at = {"x": np.array([[0.5, 2.0]]), "c": np.array([[1.0], [-1.0]])}
     for name in ("x", "c"):
         right = g.jacobian("y", name, at).astype(float)
-        for style in ("fast", "readable"):
-            f = g.compile("y", name, want="jacobian", mode=mode, style=style)
+        for engine in ENGINES.values():
+            f = g.compile("y", name, want="jacobian", mode=mode, **engine)
             assert np.array_equal(f(**at), right)
 
 
@@ -449,9 +450,9 @@ def cancelled(graph: gc.Graph, of: str, at: dict[str, Any]) -> list[tuple[str, A
     found = [("graph", slope.values(at)[slope.output_names[0]])]
     for mode in ("reverse", "forward"):
         found.append((f"interpreter {mode}", graph.derivative(of, "x", at=at, mode=mode)))
-        for style in ("readable", "fast"):
-            f = graph.compile(of, "x", want="grad", style=style, mode=mode)
-            found.append((f"{style} {mode}", f(**at)["x"]))
+        for engine in ENGINES.values():
+            f = graph.compile(of, "x", want="grad", **engine, mode=mode)
+            found.append((f"{engine} {mode}", f(**at)["x"]))
     return found
 
 
@@ -494,10 +495,10 @@ def test_a_hessian_is_one_symmetric_matrix_in_every_engine(formula, at):
     graph, names = gc.parse(f"input x y\nz = {formula}"), list(at)
     compiled = [
         graph.compile("z", names, want="hessian", **options)(at)
-        for options in ({}, {"style": "readable"}, {"sparse": True})
+        for options in (*ENGINES.values(), {"sparse": True})
     ]
     points = {name: np.array([value, 0.5]) for name, value in at.items()}
-    found = [*compiled[:2], compiled[2].toarray(), graph.hessian("z", names, points)[0]]
+    found = [*compiled[:-1], compiled[-1].toarray(), graph.hessian("z", names, points)[0]]
     for matrix in found:
         np.testing.assert_array_equal(matrix, found[0])
         np.testing.assert_array_equal(matrix, matrix.T)
@@ -524,15 +525,15 @@ def test_an_exact_number_that_does_not_exist_is_among_floats_what_floats_make_of
     with np.errstate(all="ignore"):
         values = [
             graph.values(at)["y"],
-            *(graph.compile("y", want="value", style=style)(at) for style in ("fast", "readable")),
+            *(graph.compile("y", want="value", **engine)(at) for engine in ENGINES.values()),
         ]
         slopes = [
             graph.reverse("y", at)["x"],
             graph.derivative("y", "x", at, mode="forward"),
             derived.values(at)[derived.output_names[0]],
             *(
-                graph.compile("y", "x", want="grad", style=style)(at)["x"]
-                for style in ("fast", "readable")
+                graph.compile("y", "x", want="grad", **engine)(at)["x"]
+                for engine in ENGINES.values()
             ),
         ]
     for found in values:
@@ -544,7 +545,9 @@ def test_an_exact_number_that_does_not_exist_is_among_floats_what_floats_make_of
 def test_one_over_a_root_is_that_at_negative_zero_and_infinity_too():
     graph, x = gc.parse("input x\ny = x**(-1/2)\nz = x**(1/2)"), np.array([-0.0, -math.inf])
     with np.errstate(all="ignore"):
-        found = [graph.compile(["y", "z"], want="value", style=s)(x) for s in ("fast", "readable")]
+        found = [
+            graph.compile(["y", "z"], want="value", **engine)(x) for engine in ENGINES.values()
+        ]
         alone = graph.compile(["y", "z"], want="value")
         found.append({k: [float(alone(v)[k]) for v in x] for k in ("y", "z")})
     for one in found:

@@ -420,7 +420,7 @@ def test_a_function_is_written_for_one_point_or_for_many_when_it_is_called_so(mo
     texts = []
     monkeypatch.setattr(arrays, "load", lambda text, *more: texts.append(text) or load(text, *more))
     graph = chain(1000)
-    function = graph.compile(mode="reverse")
+    function = graph.compile(mode="reverse", backend="numpy")
     assert not texts
     alone = function(0.3, 0.5)
     assert len(texts) == 1 and "for start" not in texts[0] and '"""' not in texts[0][:3]
@@ -469,3 +469,15 @@ FAULTS = {
     "hessian": ("matrix[",),
     "jacobian": ("matrix[",),
 }
+
+
+@pytest.mark.parametrize("factor", ["1e-9", "1", "1e9"])
+@pytest.mark.parametrize("want", ["grad", "value_and_grad", "jvp", "vjp", "hvp", "hessian"])
+def test_the_self_check_is_relative_to_the_size_of_the_slopes(want, factor):
+    """A slope of any size that is a thousandth off is found."""
+    text = gc.parse(f"input x\nL = {factor}*sin(x)*exp(2*x)").emit("L", "x", want)
+    load(text, "check")()
+    source, _, own = text.partition("def check():")
+    wrong = own.replace("derived = ", "derived = 1.001 * ")
+    with pytest.raises(SystemExit, match="disagree"):
+        load(f"{source}def check():{wrong}", "check")()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import ENGINES, every_engine
 
 import graphc as gc
 from graphc.program.array_text import ArrayText
@@ -256,7 +257,7 @@ def check_want(case: Case, want: str) -> None:
     asked = {"of": of, "wrt": wrt[0] if want in ("jacobian", "hessian") else wrt, "want": want}
     if want == "values":
         asked = {"want": want}
-    ways = [{"style": "fast"}, {"style": "readable"}, {"dtype": "float32"}]
+    ways = [*ENGINES.values(), {"dtype": "float32"}]
     if want in ("value_and_grad", "vjp"):
         ways.append({"checkpoint": rng.choice([1, 2, 3])})
     if want in ("jacobian", "hessian"):
@@ -343,8 +344,8 @@ def test_a_users_function_may_look_at_its_operands():
     gc.declare("as_it_is", lambda x, y: 1 * y, code={"numpy": "{y}"})
     g = gc.parse("param a[2] b[2]\nc = as_it_is(a, b)\nd = as_it_is(c, 2*b)\nL = sum(c*d)")
     at = {"a": np.ones(2), "b": np.arange(1.0, 3.0)}
-    for style in ("fast", "readable"):
-        f = g.compile(want="values", style=style)
+    for engine in ENGINES.values():
+        f = g.compile(want="values", **engine)
         assert_fresh(f, [at, {"a": np.zeros(2), "b": np.ones(2)}], g.values(at))
     del FUNCTIONS["as_it_is"]
 
@@ -438,8 +439,8 @@ def test_keys_and_values_of_attention():
 def test_a_repeated_letter_is_no_view_of_the_argument():
     g = gc.parse('input h[2,3,3]\ny = einsum("abb->ab", h)')
     h = np.arange(18.0).reshape(2, 3, 3)
-    for style in ("fast", "readable"):
-        found = g.compile(want="value", style=style)(h)
+    for engine in ENGINES.values():
+        found = g.compile(want="value", **engine)(h)
         found[...] = -1
         assert h[0, 0, 0] == 0
 
@@ -646,10 +647,10 @@ STRANGE = {
 
 @pytest.mark.parametrize("name", STRANGE)
 @pytest.mark.parametrize("text", ["input x\ny = x*x", "input x[2]\ny = x*x"])
-@pytest.mark.parametrize("style", ["fast", "readable"])
+@every_engine
 @pytest.mark.filterwarnings("error")
-def test_compiled_functions_refuse_what_is_not_real(name, text, style):
-    f = gc.parse(text).compile(want="value", style=style)
+def test_compiled_functions_refuse_what_is_not_real(name, text, engine):
+    f = gc.parse(text).compile(want="value", **engine)
     for call in (lambda: f(STRANGE[name]), lambda: f(x=STRANGE[name])):
         with pytest.raises(gc.GraphcError, match=r"^value: x[ =].*; give ") as caught:
             call()

@@ -134,16 +134,16 @@ def test_an_unknown_back_end_is_refused_with_those_that_are_registered():
         for name in ("torch", "javascript"):
             with pytest.raises(
                 gc.GraphcError,
-                match=f"backend='{name}' is not known; use one of numpy, cupy, toy, rows$",
+                match=f"backend='{name}' is not known; use one of auto, numpy, cupy, c, toy, rows$",
             ):
                 ask("L", backend=name)
 
 
 def test_options_that_a_back_end_does_not_have_are_refused():
     graph = gc.parse(NEURON)
-    with pytest.raises(gc.GraphcError, match="and backend='numpy'; ask for these"):
+    with pytest.raises(gc.GraphcError, match="and backend='auto', 'numpy'; ask for these"):
         graph.compile("L", backend="toy", checkpoint=2)
-    with pytest.raises(gc.GraphcError, match="use backend='numpy'"):
+    with pytest.raises(gc.GraphcError, match="use backend='auto', 'numpy'"):
         graph.compile("L", want="jacobian", backend="toy", sparse=True)
 
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from engines import ENGINES
 
 import graphc as gc
 from graphc.derive.differentiate import adjoints, seed_row
@@ -42,8 +43,8 @@ def half_grad(monkeypatch):
 def test_a_want_is_one_record(half_grad, tmp_path):
     graph = half_grad
     right = graph.reverse("L", {"x": 0.3, "y": 0.4})
-    for style in ("fast", "readable"):
-        f = graph.compile("L", ["x", "y"], want="half_grad", style=style)
+    for engine in ENGINES.values():
+        f = graph.compile("L", ["x", "y"], want="half_grad", **engine)
         found = f(x=0.3, y=0.4)
         assert found == pytest.approx({"x": right["x"] / 2, "y": right["y"] / 2})
         assert f(x=np.zeros(3), y=np.ones(3))["y"].tolist() == [0.5] * 3

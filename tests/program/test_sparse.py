@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from engines import every_engine
 
 import graphc as gc
 from graphc.program.sparse import _join, colours
@@ -36,13 +37,13 @@ def point(graph: gc.Graph) -> dict[str, np.ndarray]:
     return {name: rng.uniform(0.2, 0.9, graph[name].shape)[()] for name in graph.input_names}
 
 
-@pytest.mark.parametrize("style", ["fast", "readable"])
+@every_engine
 @pytest.mark.parametrize("name", GRAPHS)
-def test_jacobians_are_those_of_the_graph(name, style):
+def test_jacobians_are_those_of_the_graph(name, engine):
     text, of, wrt = GRAPHS[name]
     graph = gc.parse(text)
     at = point(graph)
-    found = graph.compile(of, wrt, want="jacobian", sparse=True, style=style)(at)
+    found = graph.compile(of, wrt, want="jacobian", sparse=True, **engine)(at)
     assert scipy_sparse.issparse(found) and found.format == "csr"
     dense = np.array(graph.compile(of, wrt, want="jacobian")(at), dtype=float)
     np.testing.assert_allclose(found.toarray(), dense.reshape(found.shape), rtol=1e-13, atol=1e-13)
@@ -172,3 +173,12 @@ def test_sums_over_equal_and_unequal_numbers_of_entries():
     for want in ("jacobian", "hessian"):
         dense = g.compile("L", "x", want=want)(**at).reshape(-1, 3)
         assert np.allclose(g.compile("L", "x", want=want, sparse=True)(**at).toarray(), dense)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_a_sparse_matrix_of_scalars_is_that_of_one_point(backend):
+    graph = gc.parse("input x y\nz = x*y\nw = sin(x)")
+    f = graph.compile(["z", "w"], ["x", "y"], want="jacobian", sparse=True, backend=backend)
+    assert f(x=0.0, y=2.0).toarray().tolist() == [[2, 0], [1, 0]]
+    with pytest.raises(gc.GraphcError, match=r"x has shape \(3,\), but \(\) is needed"):
+        f(x=np.ones(3), y=2.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from . import oracles
-from .generator import model_of
+from .generator import model_of, scalar_seeds
 from .judge import Record, judged
 from .report import found, summary
 
@@ -24,6 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.referee", description=__doc__)
     parser.add_argument("--graphs", type=int, default=300, help="how many graphs (default 300)")
     parser.add_argument("--seed", type=int, default=None, help="first seed (default: a new one)")
+    parser.add_argument("--scalars", action="store_true", help="only graphs without tensors")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument(
         "--oracle",
@@ -43,7 +45,9 @@ def main() -> int:
     print(f"{chosen.graphs} graphs from seed {seed}, oracles: {', '.join(libraries) or 'none'}")
     record, failures, done = Record(), 0, 0
     try:
-        for seeds, texts, part in _chunks(seed, chosen.graphs, libraries, chosen.jobs):
+        first = scalar_seeds(seed) if chosen.scalars else itertools.count(seed)
+        every = list(itertools.islice(first, chosen.graphs))
+        for seeds, texts, part in _chunks(every, libraries, chosen.jobs):
             record.add(part)
             failures += len(texts)
             done += seeds
@@ -73,20 +77,16 @@ def _search(name: str, graphs: int, seed: int) -> int:
 
 
 def _chunks(
-    seed: int, graphs: int, libraries: tuple[str, ...], jobs: int
+    seeds: list[int], libraries: tuple[str, ...], jobs: int
 ) -> Iterator[tuple[int, list[str], Record]]:
-    starts = range(seed, seed + graphs, CHUNK)
-    sizes = [min(CHUNK, seed + graphs - start) for start in starts]
+    chunks = [seeds[start : start + CHUNK] for start in range(0, len(seeds), CHUNK)]
     if jobs <= 1:
-        for start, size in zip(starts, sizes, strict=True):
-            yield size, *found(start, size, libraries)
+        for chunk in chunks:
+            yield len(chunk), *found(chunk, libraries)
         return
     pool = ProcessPoolExecutor(jobs)
     try:
-        work = {
-            pool.submit(found, start, size, libraries): size
-            for start, size in zip(starts, sizes, strict=True)
-        }
+        work = {pool.submit(found, chunk, libraries): len(chunk) for chunk in chunks}
         for future in as_completed(work):
             yield work[future], *future.result()
     finally:

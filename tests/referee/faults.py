@@ -16,7 +16,13 @@ import numpy as np
 from graphc.algebra import rewrites
 from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
+from graphc.native.library import native
 from graphc.program import buffers, running, sparse, wants
+from graphc.program.backends.native import plans, tape
+from graphc.program.backends.native.kernels import kernels
+from graphc.program.backends.native.steps import Steps
+from graphc.program.backends.native.tape_cases import codes
+from graphc.program.refilling import Buffers
 from graphc.structure import rows
 from graphc.structure.structure import Structure
 from graphc.table import phrases
@@ -354,6 +360,165 @@ def text_loses_its_brackets() -> None:
 @fault
 def an_argument_is_overwritten() -> None:
     _emitted(r"np\.asarray\((\w+), (dtype=)?([\w.]+)\)", r"np.add(\1, 1e-3, out=\1)")
+
+
+# The native engines: mistakes in plans, and in what is made of a plan's results.
+
+
+def _plans(change: Callable[[np.ndarray, Steps], None]) -> None:
+    """Changes the steps of every plan: rows of (kernel, result, operands)."""
+    original = plans.steps
+
+    def steps(*args: Any) -> Steps:
+        made = original(*args)
+        change(made.steps, made)
+        return made
+
+    plans.steps = steps
+
+
+def _kernel(name: str) -> int:
+    return list(kernels()).index(name)
+
+
+@fault
+def a_slot_is_given_back_too_early() -> None:
+    """The last operation that wants a block of its own gets one that is still read."""
+
+    def change(table: np.ndarray, made: Steps) -> None:
+        first = len(made.arguments) + len(made.results) + len(made.numbers) + len(made.fillers)
+        if made.blocks > 1:
+            table[:, 1:][table[:, 1:] == first + made.blocks - 1] = first
+
+    _plans(change)
+
+
+@fault
+def a_fused_kernel_has_its_operands_swapped() -> None:
+    def change(table: np.ndarray, made: Steps) -> None:
+        for name in ("mul_of_add", "mul_of_sub", "add_of_mul", "sub_of_mul"):
+            fused = table[:, 0] == _kernel(name)
+            table[fused, 3], table[fused, 4] = table[fused, 4], table[fused, 3].copy()
+
+    _plans(change)
+
+
+@fault
+def a_pair_has_its_results_swapped() -> None:
+    def change(table: np.ndarray, made: Steps) -> None:
+        pair = table[:, 0] == _kernel("sincos")
+        table[pair, 1], table[pair, 3] = table[pair, 3], table[pair, 1].copy()
+
+    _plans(change)
+
+
+@fault
+def a_number_stands_on_the_other_side() -> None:
+    def change(table: np.ndarray, made: Steps) -> None:
+        for name in ("sub", "div", "pow"):
+            for line in table[table[:, 0] == _kernel(f"{name}_at_a")]:
+                place = np.flatnonzero((table == line).all(axis=1))
+                table[place, 0] = _kernel(f"{name}_at_b")
+                table[place, 2], table[place, 3] = line[3], line[2]
+
+    _plans(change)
+
+
+@fault
+def a_gate_of_the_tape_is_always_open() -> None:
+    """On the way back, relu and maximum hand on what comes, whatever their values are."""
+    library, packed = native().library, tape.packed
+    opened: dict[int, np.ndarray] = {}
+
+    def with_open_gates(*args: Any) -> Any:
+        found = packed(*args)
+        if found is not None:
+            rows = opened[found.rows.ctypes.data] = found.rows.copy()
+            for closed, free in (("relu", "identity"), ("maximum", "add")):
+                rows["code"][rows["code"] == codes()[closed]] = codes()[free]
+        return found
+
+    class Library:
+        graphc_tape_check, graphc_tape_mark = library.graphc_tape_check, library.graphc_tape_mark
+        graphc_tape_values = library.graphc_tape_values
+
+        @staticmethod
+        def graphc_tape_reverse(rows: int, *rest: Any) -> None:
+            library.graphc_tape_reverse(opened[rows].ctypes.data, *rest)
+
+    tape.packed = with_open_gates
+    tape.native = lambda: replace(native(), library=Library)
+
+
+@fault
+def the_tape_begins_with_the_adjoints_of_the_last_call() -> None:
+    class Kept(np.ndarray):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            if not (isinstance(key, slice) and key == slice(None)):
+                super().__setitem__(key, value)
+
+    original = tape.Tape._memory
+
+    def memory(self: Any) -> Any:
+        return tuple(array.view(Kept) for array in original(self))
+
+    tape.Tape._memory = memory
+
+
+@fault
+def the_last_point_of_a_block_is_left_out() -> None:
+    original = plans._flat
+
+    def flat(array: Any, points: Any) -> Any:
+        found = original(array, points)
+        if found.size > 1:
+            found = found.copy()
+            found[511::512] = 0.5
+        return found
+
+    plans._flat = flat
+
+
+@fault
+def threads_leave_out_the_first_block_of_a_part() -> None:
+    original = plans.Engine._run
+
+    def run(self: Any, arrays: Any, results: Any, size: int) -> None:
+        original(self, arrays, results, size)
+        if self.one.options.threads > 1 and not self.one.reduce:
+            for result in results:
+                np.ravel(result)[self.block : 2 * self.block] = 0.0
+
+    plans.Engine._run = run
+
+
+@fault
+def buffers_have_two_results_in_each_others_place() -> None:
+    original = plans.Engine.buffers
+
+    def buffers(self: Any) -> Any:
+        found = original(self)
+        if len(found.results) > 2:
+            *_, one, other = found.results
+            swapped = {one: found.results[other], other: found.results[one]}
+            return Buffers(found.args, {**found.results, **swapped}, found.__call__)
+        return found
+
+    plans.Engine.buffers = buffers
+
+
+@fault
+def the_kernels_of_float32_are_in_another_order() -> None:
+    original = plans.Plan.__init__
+
+    def init(self: Any, made: Steps, dtype: str, block: int) -> None:
+        if dtype == "float32":
+            found = made.steps[:, 0].copy()
+            for name, other in (("exp", "expm1"), ("sin", "cos"), ("add", "sub"), ("tanh", "erf")):
+                made.steps[found == _kernel(name), 0] = _kernel(other)
+        original(self, made, dtype, block)
+
+    plans.Plan.__init__ = init
 
 
 def plant(name: str) -> None:

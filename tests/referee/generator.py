@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -227,3 +228,8 @@ def model_of(seed: int) -> Model:
     if seed % 8 == 7:
         return smooth_model(seed, SCALARS, largest_rank=0)
     return smooth_model(seed)
+
+
+def scalar_seeds(first: int) -> Iterator[int]:
+    """The seeds of graphs without tensors, at edges and elsewhere."""
+    return (seed for seed in itertools.count(first) if seed % 8 in (3, 7))

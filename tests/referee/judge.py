@@ -15,7 +15,7 @@ import numpy as np
 import graphc as gc
 from graphc.errors import KinkWarning
 
-from . import oracles
+from . import native, oracles  # noqa: F401 - native adds its routes and laws
 from .case import Answers, Case, case_of
 from .laws import LAWS
 from .model import Model

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from engines import ENGINES
 
 import graphc as gc
 
@@ -71,7 +72,7 @@ def _elsewhere(case: Case) -> dict[str, Any]:
 
 def _function(case: Case, rng: random.Random) -> Any:
     want = rng.choice(["value_and_grad", "values", "value_and_grad", "jacobian", "hessian"])
-    options: dict[str, Any] = {"style": rng.choice(["fast", "fast", "readable"])}
+    options: dict[str, Any] = dict(ENGINES[rng.choice(list(ENGINES))])
     if want == "value_and_grad" and options["style"] == "fast" and rng.random() < 0.2:
         options["checkpoint"] = rng.randint(1, 3)
     if want == "jacobian":

@@ -247,7 +247,10 @@ def _torch_answers(model: Model, second: bool) -> Answers:
         return lambda *leaves: model.run(xp, dict(zip(names, leaves, strict=True)))[name]
 
     given = tuple(values[name] for name in names)
-    matrices = torch.autograd.functional.jacobian(at(model.node), given)
+    if found[model.node].numel():
+        matrices = torch.autograd.functional.jacobian(at(model.node), given)
+    else:  # torch stacks rows, and has none to stack
+        matrices = [np.zeros((*found[model.node].shape, *leaf.shape)) for leaf in given]
     hessian = None
     if second:
         blocks = torch.autograd.functional.hessian(

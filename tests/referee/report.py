@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .case import case_of
 from .generator import model_of
 from .judge import Difference, Record, differences, judged
@@ -9,10 +11,10 @@ from .model import Model
 from .shrink import smallest
 
 
-def found(start: int, count: int, libraries: tuple[str, ...]) -> tuple[list[str], Record]:
-    """The differences among so many graphs, made small and written as tests."""
+def found(seeds: Iterable[int], libraries: tuple[str, ...]) -> tuple[list[str], Record]:
+    """The differences among the graphs of these seeds, made small and written as tests."""
     record, texts = Record(), []
-    for seed in range(start, start + count):
+    for seed in seeds:
         model = model_of(seed)
         first = next(iter(judged(model, libraries, seed, record)), None)
         if first is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import sympy
+from engines import ENGINES
 from numpy_text import evaluate
 
 import graphc as gc
@@ -29,6 +31,7 @@ class Route:
 
 
 ROUTES: dict[str, Route] = {}
+BACKENDS = ("auto", "numpy")
 
 
 def route(name: str, **fields: Any) -> Callable[[Any], Any]:
@@ -42,8 +45,12 @@ def route(name: str, **fields: Any) -> Callable[[Any], Any]:
 # The interpreter.
 
 
+def values_of(values: Any) -> Answers:
+    return {value_key(name): value for name, value in values.items()}
+
+
 def _values(graph: gc.Graph, at: Any) -> Answers:
-    return {value_key(name): value for name, value in graph.values(at).items()}
+    return values_of(graph.values(at))
 
 
 def _reverse(case: Case, graph: gc.Graph, at: Any, names: Any = None) -> Answers:
@@ -59,7 +66,7 @@ def _jacobians(case: Case, of_name: Callable[[str], Any]) -> Answers:
     return {slope_key(case.node, name): of_name(name) for name in case.wrt}
 
 
-def _hessian(case: Case, matrix: Any, names: Any = None) -> Answers:
+def hessian_of(case: Case, matrix: Any, names: Any = None) -> Answers:
     """The blocks of one 2-D matrix."""
     names, shapes = names or case.leaves, case.shapes
     matrix = np.array(matrix.tolist())
@@ -83,7 +90,7 @@ def interpreter(case: Case, rng: random.Random) -> Answers:
 
 @route("interpreter, second", share=0.4, edge=True)
 def interpreter_second(case: Case, rng: random.Random) -> Answers:
-    return _hessian(case, case.graph.hessian(case.loss, case.leaves, case.at))
+    return hessian_of(case, case.graph.hessian(case.loss, case.leaves, case.at))
 
 
 @route("digits")
@@ -99,7 +106,7 @@ def digits_second(case: Case, rng: random.Random) -> Answers:
     with mpmath.workdps(DIGITS):
         at, graph = case.precise(), case.graph
         found = _jacobians(case, lambda name: graph.jacobian(case.node, name, at))
-        return found | _hessian(case, graph.hessian(case.loss, case.leaves, at))
+        return found | hessian_of(case, graph.hessian(case.loss, case.leaves, at))
 
 
 @route("interpreter, forward", share=0.4)
@@ -154,20 +161,24 @@ def interpreter_points(case: Case, rng: random.Random) -> Answers:
 
 def _gradients(case: Case, **options: Any) -> Answers:
     f = case.graph.compile(case.loss, list(case.wrt), want="value_and_grad", **options)
-    value, slopes = f(case.at)
-    found = {slope_key(case.loss, name): slope for name, slope in slopes.items()}
-    return found | {value_key(case.loss): value}
+    return gradients_of(case, f(case.at))
+
+
+def gradients_of(case: Case, found: tuple[Any, dict[str, Any]]) -> Answers:
+    """A value and a gradient, named."""
+    value, slopes = found
+    named = {slope_key(case.loss, name): slope for name, slope in slopes.items()}
+    return named | {value_key(case.loss): value}
 
 
 def _compiled(case: Case, **options: Any) -> Answers:
     found = _gradients(case, **options)
-    values = case.graph.compile(case.loss, want="values", **options)(case.at)
-    return found | {value_key(name): value for name, value in values.items()}
+    return found | values_of(case.graph.compile(case.loss, want="values", **options)(case.at))
 
 
 @route("fast", edge=True)
 def fast(case: Case, rng: random.Random) -> Answers:
-    return _compiled(case)
+    return _compiled(case, backend="numpy")
 
 
 @route("readable", edge=True)
@@ -175,9 +186,18 @@ def readable(case: Case, rng: random.Random) -> Answers:
     return _compiled(case, style="readable")
 
 
+@route("C", share=0.02, edge=True)  # a compiler starts for each
+def in_c(case: Case, rng: random.Random) -> Answers:
+    if shutil.which("cc") is None or case.graph.named_sizes():
+        return {}
+    found = _gradients(case, backend="c", style=rng.choice(["fast", "readable"]))
+    f = case.graph.compile(case.loss, case.leaves, want="hessian", backend="c")
+    return found | hessian_of(case, f(case.at))
+
+
 @route("fast, forward", share=0.5)
 def fast_forward(case: Case, rng: random.Random) -> Answers:
-    return _gradients(case, mode="forward")
+    return _gradients(case, mode="forward", backend=rng.choice(BACKENDS))
 
 
 @route("readable, forward", share=0.2)
@@ -187,22 +207,25 @@ def readable_forward(case: Case, rng: random.Random) -> Answers:
 
 @route("checkpoints", share=0.4, edge=True)
 def checkpoints(case: Case, rng: random.Random) -> Answers:
-    return _gradients(case, checkpoint=rng.randint(1, 3))
+    return _gradients(case, checkpoint=rng.randint(1, 3), backend="numpy")
 
 
 @route("float32", tolerance=2e-4, share=0.3)
 def float32(case: Case, rng: random.Random) -> Answers:
-    return _compiled(case, dtype="float32")
+    return _compiled(case, dtype="float32", backend="numpy")
 
 
 @route("Jacobian", share=0.6)
 def jacobian(case: Case, rng: random.Random) -> Answers:
     graph, mode = case.graph, rng.choice(["auto", "reverse", "forward"])
-    style = rng.choice(["fast", "readable"])
-    options = {"want": "jacobian", "mode": mode, "style": style}
+    options = {"want": "jacobian", "mode": mode, **_engine(rng)}
     if rng.random() < 0.5:
         return _jacobians(case, lambda name: graph.compile(case.node, name, **options)(case.at))
     return _matrix(case, rng, **options)
+
+
+def _engine(rng: random.Random) -> dict[str, Any]:
+    return ENGINES[rng.choice(list(ENGINES))]
 
 
 def _matrix(case: Case, rng: random.Random, **options: Any) -> Answers:
@@ -224,9 +247,8 @@ def _matrix(case: Case, rng: random.Random, **options: Any) -> Answers:
 
 @route("Hessian", share=0.5, edge=True)
 def hessian(case: Case, rng: random.Random) -> Answers:
-    style = rng.choice(["fast", "readable"])
-    f = case.graph.compile(case.loss, case.leaves, want="hessian", style=style)
-    return _hessian(case, f(case.at))
+    f = case.graph.compile(case.loss, case.leaves, want="hessian", **_engine(rng))
+    return hessian_of(case, f(case.at))
 
 
 @route("sparse", share=0.4)
@@ -237,7 +259,7 @@ def sparse(case: Case, rng: random.Random) -> Answers:
 @route("sparse, second", share=0.2)
 def sparse_second(case: Case, rng: random.Random) -> Answers:
     f = case.graph.compile(case.loss, case.leaves, want="hessian", sparse=True)
-    return _hessian(case, f(case.at).toarray())
+    return hessian_of(case, f(case.at).toarray())
 
 
 def _directions(case: Case, rng: random.Random) -> dict[str, Any]:
@@ -253,23 +275,23 @@ def _directions(case: Case, rng: random.Random) -> dict[str, Any]:
 def unit_vectors(case: Case, rng: random.Random) -> Answers:
     """A Jacobian row by row, or column by column, from vjp or jvp; a Hessian from hvp."""
     graph, shapes, node = case.graph, case.shapes, case.node
-    style = rng.choice(["fast", "readable"])
+    engine = _engine(rng)
     found: Answers = {}
     if rng.random() < 0.5:
-        f = graph.compile(node, case.leaves, want="vjp", style=style)
+        f = graph.compile(node, case.leaves, want="vjp", **engine)
         rows = [f(case.at, **{f"{node}_bar": seed})[1] for seed in _units(shapes[node])]
         for name in case.leaves:
             stacked = np.reshape([row[name] for row in rows], (*shapes[node], *shapes[name]))
             found[slope_key(node, name)] = stacked
     else:
-        f = graph.compile(node, case.leaves, want="jvp", style=style)
+        f = graph.compile(node, case.leaves, want="jvp", **engine)
         for name in case.leaves:
             columns = [f(case.at, **{f"{name}_dot": unit})[1] for unit in _units(shapes[name])]
             stacked = np.reshape(columns, (*shapes[name], *shapes[node]))
             rank = len(shapes[name])
             found[slope_key(node, name)] = np.moveaxis(stacked, range(rank), range(-rank, 0))
     name = rng.choice(case.leaves)
-    f = graph.compile(case.loss, case.leaves, want="hvp", style=style)
+    f = graph.compile(case.loss, case.leaves, want="hvp", **engine)
     parts = [f(case.at, **{f"{name}_dot": unit}) for unit in _units(shapes[name])]
     for other in case.leaves:
         stacked = np.reshape([part[other] for part in parts], (*shapes[name], *shapes[other]))
@@ -335,9 +357,7 @@ def module(case: Case, rng: random.Random) -> Answers:
     source = case.graph.emit(case.loss, case.leaves, want="value_and_grad", style=style)
     space: dict[str, Any] = {"__name__": "emitted"}
     exec(compile(source, "<emitted>", "exec"), space)
-    value, slopes = space["value_and_grad"](*(case.at[name] for name in case.leaves))
-    found = {slope_key(case.loss, name): slope for name, slope in slopes.items()}
-    return found | {value_key(case.loss): value}
+    return gradients_of(case, space["value_and_grad"](*(case.at[name] for name in case.leaves)))
 
 
 # Other graphs with the same meaning.

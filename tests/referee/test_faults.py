@@ -23,4 +23,4 @@ def test_a_planted_fault_is_found_within_300_graphs(name: str) -> None:
     run = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     seed = int(run.stdout.split("seed ")[1].split(":")[0])
-    assert found(seed, 1, oracles.installed()[-1:])[0] == []
+    assert found([seed], oracles.installed()[-1:])[0] == []

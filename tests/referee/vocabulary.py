@@ -147,7 +147,7 @@ word(
     draw=lambda rng, arrays: {} if np.all(np.abs(arrays[1]) > 0.2) else None,
     weight=1.5,
 )
-NUMBERS = {"2": 2.0, "3": 3.0, "1/2": 0.5, "0.3": 0.3, "(-2)": -2.0, "(-1)": -1.0, "1": 1.0}
+NUMBERS = {"2": 2.0, "3": 3.0, "1/2": 0.5, "0.3": 0.3, "(-2)": -2.0, "(-1)": -1.0, "1": 1.0, "0": 0}
 
 
 def _number(rng: random.Random, arrays: Arrays) -> Settings:
@@ -490,6 +490,7 @@ for _name, _matrix in (
             and (_name != "logdet" or np.linalg.det(arrays[0]) > 0.01)
             else None
         ),
+        weight=3,  # few matrices are fit for it
     )
 word(
     "solve",

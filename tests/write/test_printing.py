@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import node as javascript
 import numpy as np
 import pytest
+from engines import ENGINES, Engine, every_engine
 from layer_calls import CALLS
 from numpy_text import evaluate
 from random_formulas import INPUTS, SCALAR, formula
@@ -117,8 +118,8 @@ def test_random_formulas_as_text_and_as_code(seed: int) -> None:
         if not is_tame(wanted):
             return
         near(gc.parse(graph.to_text()).values(at)["f"], wanted, graph.to_text())
-        for style in ("fast", "readable"):
-            value = graph.compile(of="f", want="value", style=style)
+        for engine in ENGINES.values():
+            value = graph.compile(of="f", want="value", **engine)
             near(value(**at), wanted, value.source)
 
 
@@ -231,11 +232,11 @@ def test_an_array_and_a_number_are_not_the_same_formula() -> None:
     same(graph.reverse("f")["x"], [2, 1], {"x": floats([1.5, 1.5])})
 
 
-@pytest.mark.parametrize("style", ["fast", "readable"])
+@every_engine
 @pytest.mark.parametrize("inputs", ["input x", "input x[3]"])
-def test_a_negative_base_keeps_its_brackets(inputs: str, style: str) -> None:
+def test_a_negative_base_keeps_its_brackets(inputs: str, engine: Engine) -> None:
     graph = gc.parse(f"{inputs}\nf = (-2)**x")
-    value = graph.compile(of="f", want="value", style=style)
+    value = graph.compile(of="f", want="value", **engine)
     assert value(np.array([1.0, 2, 3])).tolist() == [-2, 4, -8]
 
 
@@ -246,13 +247,13 @@ def test_what_is_not_real_is_no_formula() -> None:
     assert "I*pi" not in graph.emit(of="f", wrt="x", style="readable")
 
 
-@pytest.mark.parametrize("style", ["fast", "readable"])
-def test_code_of_a_declared_function_takes_its_operands_whole(style: str) -> None:
+@every_engine
+def test_code_of_a_declared_function_takes_its_operands_whole(engine: Engine) -> None:
     name = "printing_twice"
     if name not in FUNCTIONS:
         gc.declare(name, lambda x: 2 * x, code={"numpy": "2*{x}"})
     graph = gc.parse(f"input x y\nf = {name}(x + y)**2")
-    value = graph.compile(of="f", want="value", style=style)
+    value = graph.compile(of="f", want="value", **engine)
     assert value(x=np.array([1.0, 2]), y=np.array([3.0, 4])).tolist() == [64, 144]
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from ...errors import GraphcError
 from ..backend import Backend
+from .c import C
 from .cupy import CUPY
 from .javascript import JAVASCRIPT
+from .native import AUTO
 from .numpy import NUMPY
 
-BACKENDS: dict[str, Backend] = {one.name: one for one in (NUMPY, CUPY, JAVASCRIPT)}
+BACKENDS: dict[str, Backend] = {one.name: one for one in (AUTO, NUMPY, CUPY, C, JAVASCRIPT)}
 
 
 def register(backend: Backend) -> None:

@@ -33,6 +33,7 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
         return loaded(one, bodies[chosen.style, one.has_points], library, chosen.dtype)
 
     usual: dict[str, Any] = {"passes": passes, "module": written, "function": function}
+    usual["packages"] = library.packages
     return Backend(library.name, **(usual | more))
 
 

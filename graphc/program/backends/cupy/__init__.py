@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ... import readable
+from ... import c_text, readable
 from ...backend import Passes
 from ...library import Library
 from ...passes import fast, plain
 from ..arrays import array_backend
-from . import c_text, fused
+from . import fused
 from .device import require_device
 
 BLOCK = '''\

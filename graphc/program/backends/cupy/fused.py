@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from ... import readable
 from ...array_text import ArrayText
+from ...c_names import CNames
+from ...c_text import CText, c_statements
 from ...module import Task
 from ...naming import Naming
-from .c_names import CNames
-from .c_text import CText, c_statements
+from ...program import ProgramRow
 
 MOST_PARAMETERS = 60  # arrays of a kernel: its arguments have to fit into 4 kB
 MOST_OPERATIONS = 4000  # of a kernel, which the device's compiler takes as one piece
@@ -52,7 +53,7 @@ def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     return [*lines, *results.lines, *readable.returning(returned)]
 
 
-def _name(one: Task, row: int, text: ArrayText, naming: Naming) -> str:
+def _name(one: Task, row: ProgramRow, text: ArrayText, naming: Naming) -> str:
     """What a result is called in the function: the node that it is."""
     program = one.program
     if program.ops[row] == "const":
@@ -62,9 +63,9 @@ def _name(one: Task, row: int, text: ArrayText, naming: Naming) -> str:
     return naming.of(program.names[row][0]) if row in program.names else naming.numbered("result")
 
 
-def kernel(one: Task, computed: list[int], dtype: str, name: str) -> str:
+def kernel(one: Task, computed: list[ProgramRow], dtype: str, name: str) -> str:
     """The definition of the kernel."""
-    names, text = CNames(), CText(dtype)
+    names, text = CNames(("i", "n")), CText(dtype)  # which a kernel calls a point and their number
     inputs = [names.of(one.graph.names[row]) for row in one.read]
     stems = [one.program.names.get(row, ["result"])[0] for row in computed]
     outputs = [names.fresh(f"out_{stem}") for stem in stems]

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from ....algebra.exact import as_float
+from ....errors import GraphcError
 from ....shapes import Size, resolve
 from ....table.functions import FUNCTIONS
+from ....table.loops import Tongue, Variable, axes_names, nested, place
 from ....table.tensors import OPERATIONS
-from ....table.writing import Variable, nested, place
-from ...program import Program
+from ....table.writing import called
+from ...program import Program, ProgramRow
 
 COMPARISONS = {"eq": "===", "ne": "!=="}  # the others are written as in the text form
 POWERS: Mapping[Any, str] = {
@@ -31,6 +33,43 @@ POWERS: Mapping[Any, str] = {
     Fraction(1, 2): "Math.sqrt({0})",
     Fraction(-1, 2): "1 / Math.sqrt({0})",
 }
+TONGUE = Tongue(
+    {
+        **dict.fromkeys(("real", "whole"), "let "),
+        **dict.fromkeys(("function", "procedure"), "function "),
+        **dict.fromkeys(("reals", "given", "count"), ""),
+        **{"infinity": "Infinity", "nan": "NaN", "abs": "Math.abs", "log": "Math.log"},
+    }
+)
+
+
+@dataclass
+class Lines:
+    """The lines of a program, of which an operation adds some: a LoopWriter."""
+
+    found: list[str] = field(default_factory=list)
+    arrays: int = 0  # that operations have asked for
+
+    def add(self, text: str) -> None:
+        self.found.append(TONGUE.written(text))
+
+    def declare(self, result: Variable, zero: bool = False) -> None:
+        if result.shape:
+            self.found.append(f"const {result.text} = new Float64Array({result.size});")
+        else:
+            self.found.append(f"let {result.text} = 0;")
+
+    def table(self, numbers: Sequence[int]) -> str:
+        return self._array(f"Int32Array.of({', '.join(map(str, numbers))})")
+
+    def scratch(self, size: int) -> str:
+        return self._array(f"new Float64Array({size})")
+
+    def _array(self, text: str) -> str:
+        name = f"a{self.arrays}"
+        self.arrays += 1
+        self.found.append(f"const {name} = {text};")
+        return name
 
 
 @dataclass
@@ -44,16 +83,16 @@ class Script:
         return int(resolve(size, self.sizes))
 
     def statements(
-        self, program: Program, wanted: Sequence[int], leaf: Callable[[str], str]
+        self, program: Program, wanted: Sequence[ProgramRow], leaf: Callable[[str], str]
     ) -> tuple[list[str], list[str]]:
         """Lines of code, and the text by which each wanted row goes after them.
 
         `leaf` gives the text of what comes from outside.
         """
-        lines: list[str] = []
+        lines = Lines()
         texts: list[str] = []
-        shapes = [tuple(map(self.size, shape)) for shape in map(program.shape, range(len(program)))]
-        for row, op in enumerate(program.ops):
+        shapes = [tuple(map(self.size, shape)) for shape in map(program.shape, program.in_order())]
+        for row, op in zip(program.in_order(), program.ops, strict=True):
             settings, name = program.settings(row), f"v{row}"
             operands = [Variable(texts[o], shapes[o]) for o in program.operands[row]]
             if program.is_leaf(row):
@@ -65,9 +104,7 @@ class Script:
             elif op == "pi":
                 text = "Math.PI"
             elif op in OPERATIONS:
-                operation, result = OPERATIONS[op], Variable(name, shapes[row])
-                self.definitions.update(operation.definitions.get("javascript", {}))
-                text = operation.script_text(lines, result, operands, settings)
+                text = self._operation(op, lines, Variable(name, shapes[row]), operands, settings)
             elif shapes[row]:
                 self._elements(op, lines, Variable(name, shapes[row]), operands, settings)
                 text = name
@@ -75,9 +112,9 @@ class Script:
                 text = self.function(op, [operand.text for operand in operands], settings)
             plain = text.isidentifier() or (op == "const" and not shapes[row])
             if not plain:
-                lines.append(f"const {name} = {text};")
+                lines.add(f"const {name} = {text};")
             texts.append(text if plain else name)
-        return lines, [texts[row] for row in wanted]
+        return lines.found, [texts[row] for row in wanted]
 
     def constant(self, value: Any) -> str:
         """A number, or an array of numbers."""
@@ -102,31 +139,54 @@ class Script:
             return f"{texts[0]} {COMPARISONS.get(op, record.infix)} {texts[1]}"
         return f"Math.{record.native['javascript']}({', '.join(texts)})"
 
+    def _operation(
+        self,
+        op: str,
+        lines: Lines,
+        result: Variable,
+        operands: Sequence[Variable],
+        settings: Mapping[str, Any],
+    ) -> str:
+        """A tensor operation: its loops, or a call of the JavaScript that its record gives."""
+        operation = OPERATIONS[op]
+        if operation.loops is not None:
+            for name, text in operation.definitions.get("loops", {}).items():
+                self.definitions[name] = TONGUE.written(text)
+            return operation.loops(lines, result, operands, settings)
+        own = operation.definitions.get("javascript", {})
+        if op not in own:
+            raise GraphcError(
+                f"the operation {op} has no JavaScript, which a page needs; give its record "
+                "loops=, or a definition, definitions={'javascript': {...}}"
+            )
+        self.definitions.update(own)
+        return called(op, operands, settings)
+
     def _elements(
         self,
         op: str,
-        lines: list[str],
+        lines: Lines,
         result: Variable,
         operands: Sequence[Variable],
         settings: Mapping[str, Any],
     ) -> None:
         """A function element by element, broadcast as in NumPy."""
-        lines.append(f"const {result.text} = new Float64Array({math.prod(result.shape)});")
+        lines.declare(result)
         rank = len(result.shape)
         if all(operand.shape in ((), result.shape) for operand in operands):
             loops = [("i", math.prod(result.shape))]
             places = ["i"] * len(operands)
             whole = "i"
         else:
-            loops = [(f"i{axis}", size) for axis, size in enumerate(result.shape)]
-            names = [name for name, _ in loops]
+            names = axes_names(rank)
+            loops = list(zip(names, result.shape, strict=True))
             whole = place(names, result.shape)
             places = [
                 place(names[rank - len(o.shape) :], o.shape, broadcast=True) for o in operands
             ]
         texts = [o.element(at) for o, at in zip(operands, places, strict=True)]
         body = f"{result.text}[{whole}] = {self.function(op, texts, settings)};"
-        lines.append(nested(loops, body))
+        lines.add(nested(loops, body))
 
 
 def number(value: float) -> str:

@@ -11,8 +11,10 @@ from ...array_text import ArrayText
 from ...buffers import Pool, Run, runs
 from ...module import Task
 from ...naming import Naming
+from ...program import ProgramRow
 from ...question import Matrix, Results
 from ...readable import Returned
+from ...sparse import Sparse
 from ...statements import statements
 from .ufuncs import into
 
@@ -61,8 +63,8 @@ class Blocks:
         words = ("size", "start", "stop", "block", "work", "masks", "v")
         self.local = {word: naming.fresh(word) for word in words}
         self.pool = Pool()
-        self.free: dict[int, str] = {}  # arguments and constants: rows that need no run
-        self.results: dict[int, list[str]] = {}  # row -> the arrays or sums that it goes to
+        self.free: dict[ProgramRow, str] = {}  # arguments and constants: rows that need no run
+        self.results: dict[ProgramRow, list[str]] = {}  # row -> the arrays or sums that it goes to
         for row in one.rows():
             if row not in self.results or not one.reduce:
                 self.results.setdefault(row, []).append(naming.numbered("result"))
@@ -111,7 +113,7 @@ class Blocks:
     def _opening(self) -> list[str]:
         """The block's part of each argument and each result; constants are literals."""
         lines = []
-        for row in range(len(self.program)):
+        for row in self.program.in_order():
             if self.program.ops[row] == "const":
                 self.free[row] = self.text.number(self.program.settings(row)["value"])[0]
             elif self.program.is_leaf(row):
@@ -134,7 +136,7 @@ class Blocks:
 
     # The operations of a block.
 
-    def _steps(self, order: Sequence[int]) -> list[str]:
+    def _steps(self, order: Sequence[ProgramRow]) -> list[str]:
         """One line (or two) per operation, each into a buffer or a result."""
         found = runs(self.program, order, self.free.__contains__, self.results)
         final = {run.row: position for position, run in enumerate(found)}
@@ -146,7 +148,8 @@ class Blocks:
             lasting = run.row in self.results and final[run.row] == position
             reusable = [held[r] for r in dying]
             target, buffer = self._target(run, lasting, reusable)
-            operands = [self.free[-1 - r] if r < 0 else where[r] for r in run.reads]
+            read = zip(self.program.operands[run.row], run.reads, strict=True)
+            operands = [self.free[o] if r < 0 else where[r] for o, r in read]
             where.append(target)
             held.append(buffer)
             lines += into(self.text, self.program, run.row, operands, target)
@@ -169,7 +172,7 @@ class Blocks:
         buffer = (kind, self.pool.take(kind))
         return self._buffer(buffer), buffer
 
-    def _delivered(self, final: dict[int, int], where: Sequence[str]) -> list[str]:
+    def _delivered(self, final: dict[ProgramRow, int], where: Sequence[str]) -> list[str]:
         """What is left to do with the results at the end of a block."""
         lines = []
         for row, names in self.results.items():
@@ -181,7 +184,7 @@ class Blocks:
                 lines += [f"{name}_part[...] = {value}" for name in rest]
         return lines
 
-    def _summed(self, row: int, value: str) -> str:
+    def _summed(self, row: ProgramRow, value: str) -> str:
         if row in self.free:  # an argument or a constant: it may be one number for all points
             length = f"({self.local['stop']} - {self.local['start']},)"
             value = f"{self.np}.broadcast_to({value}, {length})"
@@ -193,7 +196,7 @@ class Blocks:
         left = {row: list(names) for row, names in self.results.items()}
         divided = f" / {self.local['size']}" if self.one.reduce == "mean" else ""
 
-        def handed(row: int) -> str:
+        def handed(row: ProgramRow) -> str:
             name = left[row].pop(0) if len(left[row]) > 1 else left[row][0]
             if self.one.reduce:
                 return f"{self.np}.{self.text.dtype}({name}{divided})"
@@ -203,7 +206,9 @@ class Blocks:
         returned = self._tree(self.one.results, handed, lines)
         return [*lines, f"return {returned}"]
 
-    def _tree(self, results: Results, handed: Callable[[int], str], lines: list[str]) -> str:
+    def _tree(
+        self, results: Results[ProgramRow], handed: Callable[[ProgramRow], str], lines: list[str]
+    ) -> str:
         if isinstance(results, int):
             return handed(results)
         if isinstance(results, Matrix):
@@ -217,4 +222,5 @@ class Blocks:
         if isinstance(results, dict):
             parts = [f'"{key}": {self._tree(r, handed, lines)}' for key, r in results.items()]
             return f"{{{', '.join(parts)}}}"
+        assert not isinstance(results, Sparse)  # that is no answer at many points
         return ", ".join(self._tree(part, handed, lines) for part in results)

@@ -15,6 +15,7 @@ from ...array_text import ArrayText, site
 from ...buffers import Pool, Run, runs
 from ...module import Task
 from ...naming import Naming
+from ...program import ProgramRow
 from ...readable import Returned
 from .ufuncs import into
 
@@ -37,8 +38,8 @@ class Workspace:
         self.pool = Pool()
         self.wanted = frozenset(one.rows())  # results are arrays of their own
         self.buffers: dict[Buffer, str] = {}
-        self.free: dict[int, Piece] = {}  # arguments and constants: rows that need no run
-        for row, op in enumerate(self.program.ops):
+        self.free: dict[ProgramRow, Piece] = {}  # arguments and constants: rows that need no run
+        for row, op in zip(self.program.in_order(), self.program.ops, strict=True):
             if self.program.is_leaf(row):
                 self.free[row] = naming.of(self.program.settings(row)["name"]), ATOM
             elif op in ("const", "size", "pi"):
@@ -88,7 +89,7 @@ class Workspace:
         head = [f"def {name}({arguments}):", '    """Buffers for these sizes."""']
         return [*head, "    return (", *arrays, "    )"]
 
-    def _steps(self, order: Sequence[int], names: dict[int, str]) -> list[str]:
+    def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
         found = runs(self.program, order, self.free.__contains__, self.wanted, self._looks_at)
         where: list[str] = []
         held: list[Buffer | None] = []
@@ -98,7 +99,8 @@ class Workspace:
             expiring.setdefault(run.last, []).append(position)
         for position, run in enumerate(found):
             dying = [p for p in expiring.get(position, ()) if held[p] is not None]
-            pieces = [self.free[-1 - r] if r < 0 else (where[r], ATOM) for r in run.reads]
+            read_by = zip(self.program.operands[run.row], run.reads, strict=True)
+            pieces = [self.free[o] if r < 0 else (where[r], ATOM) for o, r in read_by]
             operands = [piece[0] for piece in pieces]
             reusable = [held[r] for r in run.reads if r >= 0 and r in dying]
             name = self._name(run.row)
@@ -121,15 +123,15 @@ class Workspace:
             names[run.row] = name
         return lines
 
-    def _name(self, row: int) -> str:
+    def _name(self, row: ProgramRow) -> str:
         named = self.program.names.get(row)
         return self.naming.of(named[0]) if named else self.naming.numbered("t")
 
-    def _looks_at(self, row: int) -> tuple[int, ...]:
+    def _looks_at(self, row: ProgramRow) -> tuple[ProgramRow, ...]:
         """The operands whose memory a row shares: none if it is written into a buffer."""
         return () if self._fits_buffer(row) else self.program.looks_at(row)
 
-    def _fits_buffer(self, row: int) -> bool:
+    def _fits_buffer(self, row: ProgramRow) -> bool:
         """Whether a value is no result, and its operation can write into memory that is there."""
         op = self.program.ops[row]
         if row in self.wanted or not self.program.shape(row):
@@ -138,7 +140,7 @@ class Workspace:
             return True
         return self._call_into(row) is not None
 
-    def _call_into(self, row: int) -> Into | None:
+    def _call_into(self, row: ProgramRow) -> Into | None:
         """How a tensor operation writes into memory that is there, or None."""
         return OPERATIONS[self.program.ops[row]].into(site(self.program, row))
 

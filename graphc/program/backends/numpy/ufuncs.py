@@ -8,7 +8,7 @@ from ....table.functions import FUNCTIONS
 from ....table.matrix_form import ATOM
 from ...array_text import ArrayText
 from ...library import Library
-from ...program import Program
+from ...program import Program, ProgramRow
 
 UFUNCS = {
     "add": "add",
@@ -36,7 +36,7 @@ def ufunc(op: str, library: Library) -> str | None:
 
 
 def into(
-    text: ArrayText, program: Program, row: int, operands: Sequence[str], target: str
+    text: ArrayText, program: Program, row: ProgramRow, operands: Sequence[str], target: str
 ) -> list[str]:
     """The code of one element-wise operation into its target.
 

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from ....table.functions import FUNCTIONS
-from ...naming import Naming
+from ..table.functions import FUNCTIONS
+from .naming import Naming
 
 KEYWORDS = """
 alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool
@@ -19,15 +19,17 @@ reflexpr register reinterpret_cast requires restrict return short signed sizeof 
 static_assert static_cast struct switch synchronized template this thread_local throw true try
 typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
-# Words that a CuPy kernel uses, and words that headers may define as macros.
+# Words of CUDA, and words that headers may define as macros.
 TAKEN = """
-i n threadIdx blockIdx blockDim gridDim warpSize std complex imaginary noreturn unix linux i386
-errno stdin stdout stderr math_errhandling sched_priority assert offsetof signbit isnan isinf
+threadIdx blockIdx blockDim gridDim warpSize std complex imaginary noreturn unix linux i386
+size_t errno stdin stdout stderr math_errhandling sched_priority assert offsetof signbit isnan isinf
 isfinite isnormal fpclassify
 """
 FUNCTIONS_OF_C = {record.native["c"] for record in FUNCTIONS.values() if "c" in record.native}
 CALLED = {f"{name}{end}" for name in (*FUNCTIONS_OF_C, "pow") for end in ("", "f")}
-MACRO = re.compile(r"[A-Z0-9_]{2,}$|[A-Z]_|cuda|I$|\d")  # what headers may define
+MACRO = re.compile(
+    r"[A-Z0-9_]{2,}$|[LMP]_[A-Z\dct]|cuda|I$|\d"
+)  # what headers may define: L_tmpnam
 RESERVED = frozenset({*KEYWORDS.split(), *TAKEN.split(), *CALLED})
 
 

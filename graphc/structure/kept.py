@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
+from .structure import Structure
 
 _KEPT: WeakKeyDictionary[Structure, tuple[Any, dict[Any, Any]]] = WeakKeyDictionary()
 

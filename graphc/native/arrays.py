@@ -1,0 +1,54 @@
+"""NumPy, with the functions of our vector maths in the place of its own: for code that is run.
+
+A function takes an array and out=, as NumPy's do. Short arrays go to NumPy where it has the
+function: the call of C would cost more than the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SHORT = 300  # elements below which NumPy's own function is called
+WIDE = {np.dtype(np.float64): 1, np.dtype(np.float32): 0}
+
+
+def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[..., Any]:
+    """The function of arrays that a kernel computes; `plain` is NumPy's, if it has one."""
+    from .library import native  # ctypes, which not every Python has, is needed only here
+
+    library = native().library
+
+    def function(x: Any, out: Any = None) -> Any:
+        array = np.asarray(x)
+        if plain is not None and array.size < SHORT:
+            return plain(x) if out is None else plain(x, out=out)
+        wide = WIDE.get(array.dtype)
+        if wide is None:
+            array = array.astype(np.float64)
+            wide = 1
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            array = np.require(array, requirements=("C", "A"))
+        fits = out is not None and out.dtype == array.dtype and out.flags.c_contiguous
+        fits = fits and out.shape == array.shape and _apart(out, array)
+        result = out if fits else np.empty(array.shape, array.dtype)
+        library.graphc_vector(code, wide, result.ctypes.data, array.ctypes.data, array.size)
+        if out is not None and not fits:
+            out[...] = result
+            return out
+        return result if result.ndim else result[()]
+
+    return function
+
+
+def _apart(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same memory from its beginning, or do not overlap."""
+    first, second = a.ctypes.data, b.ctypes.data
+    return bool(first == second or first + a.nbytes <= second or second + b.nbytes <= first)
+
+
+def __getattr__(name: str) -> Any:
+    """Everything else is NumPy's."""
+    return getattr(np, name)

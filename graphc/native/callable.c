@@ -1,0 +1,232 @@
+/* Functions of Python that run a plan at one point. The functions of Python's stable ABI that they
+   need are declared here: no header of Python is needed, and 3.10 and later are one. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#if defined(__GNUC__)
+#define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
+#endif
+
+typedef struct PyObject PyObject;
+typedef ptrdiff_t Py_ssize_t;
+typedef struct {
+    const char *name;
+    void (*function)(void);
+    int flags;
+    const char *doc;
+} PyMethodDef;
+enum { METH_NOARGS = 0x0004, METH_FASTCALL = 0x0080 };
+
+extern double PyFloat_AsDouble(PyObject *);
+extern PyObject *PyFloat_FromDouble(double);
+extern PyObject *PyErr_Occurred(void);
+extern PyObject *PyErr_NoMemory(void);
+extern void PyErr_SetString(PyObject *, const char *);
+extern PyObject *PyExc_TypeError;
+extern PyObject *PyCFunction_NewEx(PyMethodDef *, PyObject *, PyObject *);
+extern PyObject *PyCapsule_New(void *, const char *, void (*)(PyObject *));
+extern void *PyCapsule_GetPointer(PyObject *, const char *);
+extern PyObject *PyTuple_New(Py_ssize_t);
+extern int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
+extern PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
+extern Py_ssize_t PyTuple_Size(PyObject *);
+extern PyObject *PyDict_New(void);
+extern int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
+extern PyObject *PyObject_CallFunctionObjArgs(PyObject *, ...);
+extern long PyLong_AsLong(PyObject *);
+extern void Py_IncRef(PyObject *);
+extern void Py_DecRef(PyObject *);
+extern PyObject _Py_NoneStruct;
+
+typedef struct Plan Plan;
+extern int64_t graphc_slots(const Plan *);
+extern int64_t graphc_plan_arguments(const Plan *);
+extern int64_t graphc_plan_results(const Plan *);
+extern int graphc_plan_wide(const Plan *);
+extern void graphc_point_start(const Plan *, void *);
+extern void graphc_point(const Plan *, void *);
+
+#define NAME "graphc.point"
+
+/* What a call returns: all numbers, or what most functions are asked for, made here because it
+   takes Python longer than the plan. */
+enum { ALL_NUMBERS, ONE_NUMBER, NAMED_NUMBERS, ONE_AND_NAMED };
+
+typedef struct {
+    const Plan *plan;
+    PyObject *owner; /* what keeps the plan, the arrays and all below alive */
+    PyObject *kind;  /* the type of a result, called with a float */
+    PyObject *names; /* of the last results, a tuple */
+    long form;
+    int64_t arguments, results;
+    int wide;
+    void *values; /* a place for each slot */
+    int borrowed; /* they are an array's, into which others write */
+} Point;
+
+static void forget(PyObject *capsule) {
+    Point *point = PyCapsule_GetPointer(capsule, NAME);
+    if (!point) return;
+    Py_DecRef(point->owner);
+    if (!point->borrowed) free(point->values);
+    free(point);
+}
+
+static PyObject *result(const Point *point, double value) {
+    PyObject *number = PyFloat_FromDouble(value);
+    if (!number) return NULL;
+    PyObject *found = PyObject_CallFunctionObjArgs(point->kind, number, NULL);
+    Py_DecRef(number);
+    return found;
+}
+
+static PyObject *named(const Point *point, const double *numbers) {
+    PyObject *found = PyDict_New();
+    const Py_ssize_t count = PyTuple_Size(point->names);
+    for (Py_ssize_t k = 0; found && k < count; k++) {
+        PyObject *number = result(point, numbers[k]);
+        if (!number || PyDict_SetItem(found, PyTuple_GetItem(point->names, k), number)) {
+            Py_DecRef(found);
+            found = NULL;
+        }
+        Py_DecRef(number);
+    }
+    return found;
+}
+
+/* Takes over what it puts into the tuple. */
+static int put(PyObject *tuple, Py_ssize_t place, PyObject *item) {
+    return item ? PyTuple_SetItem(tuple, place, item) : -1;
+}
+
+static PyObject *returned(const Point *point, const double *numbers) {
+    if (point->form == ONE_NUMBER) return result(point, *numbers);
+    if (point->form == NAMED_NUMBERS) return named(point, numbers);
+    const int pair = point->form == ONE_AND_NAMED;
+    const Py_ssize_t count = pair ? 1 : (Py_ssize_t)point->results;
+    PyObject *found = PyTuple_New(count + pair);
+    if (!found) return NULL;
+    int failed = 0;
+    for (Py_ssize_t k = 0; k < count && !failed; k++)
+        failed = put(found, k, result(point, numbers[k]));
+    if (pair && !failed) failed = put(found, 1, named(point, numbers + 1));
+    if (!failed) return found;
+    Py_DecRef(found);
+    return NULL;
+}
+
+/* Numbers in, numbers out. Making objects of Python, and asking them for numbers, may run other
+   code, which may call us again: in between nothing of ours stands in the values. */
+static PyObject *call(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+    const Point *point = PyCapsule_GetPointer(self, NAME);
+    if (!point) return NULL;
+    if (count != point->arguments) {
+        PyErr_SetString(PyExc_TypeError, "the number of arguments is not that of the plan");
+        return NULL;
+    }
+    double few[32], *numbers = few;
+    const int64_t most = point->arguments > point->results ? point->arguments : point->results;
+    if (most > 32 && !(numbers = malloc((size_t)most * sizeof *numbers))) return PyErr_NoMemory();
+    PyObject *found = NULL;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        numbers[k] = PyFloat_AsDouble(given[k]);
+        if (numbers[k] == -1.0 && PyErr_Occurred()) goto done;
+    }
+    double *wide = point->values;
+    float *narrow = point->values;
+    for (int64_t k = 0; k < point->arguments; k++)
+        if (point->wide)
+            wide[k] = numbers[k];
+        else
+            narrow[k] = (float)numbers[k];
+    graphc_point(point->plan, point->values);
+    for (int64_t k = 0; k < point->results; k++)
+        numbers[k] = point->wide ? wide[point->arguments + k] : (double)narrow[point->arguments + k];
+    found = returned(point, numbers);
+done:
+    if (numbers != few) free(numbers);
+    return found;
+}
+
+/* From the values of the arguments to those of the results, where they stand. */
+static PyObject *again(PyObject *self, PyObject *unused) {
+    (void)unused;
+    Point *point = PyCapsule_GetPointer(self, NAME);
+    if (!point) return NULL;
+    graphc_point(point->plan, point->values);
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+static PyMethodDef call_method = {"call", (void (*)(void))call, METH_FASTCALL, "one point"};
+static PyMethodDef again_method = {"again", (void (*)(void))again, METH_NOARGS, "one point"};
+
+static PyObject *made(Point *point, PyMethodDef *method) {
+    point->arguments = graphc_plan_arguments(point->plan);
+    point->results = graphc_plan_results(point->plan);
+    point->wide = graphc_plan_wide(point->plan);
+    graphc_point_start(point->plan, point->values);
+    PyObject *capsule = PyCapsule_New(point, NAME, forget);
+    if (!capsule) {
+        if (!point->borrowed) free(point->values);
+        free(point);
+        return NULL;
+    }
+    Py_IncRef(point->owner);
+    PyObject *function = PyCFunction_NewEx(method, capsule, NULL);
+    Py_DecRef(capsule);
+    return function;
+}
+
+/* Whether the plan has the results that a call returns, so many and so named. */
+static int has_results(const Plan *plan, long form, Py_ssize_t names) {
+    const int64_t results = graphc_plan_results(plan);
+    if (form == ALL_NUMBERS) return 1;
+    if (form == ONE_NUMBER) return results >= 1;
+    return names >= 0 && ((form == NAMED_NUMBERS && results >= names) ||
+                          (form == ONE_AND_NAMED && results > names));
+}
+
+/* `about` is (owner of the plan, type of a result, form, names). */
+EXPORT PyObject *graphc_callable(const Plan *plan, PyObject *about) {
+    if (PyTuple_Size(about) < 4) {
+        PyErr_SetString(PyExc_TypeError, "a call is described by a tuple of four");
+        return NULL;
+    }
+    const long form = PyLong_AsLong(PyTuple_GetItem(about, 2));
+    const Py_ssize_t names = PyTuple_Size(PyTuple_GetItem(about, 3));
+    if (PyErr_Occurred()) return NULL;
+    if (!has_results(plan, form, names)) {
+        PyErr_SetString(PyExc_TypeError, "the plan does not have the results of the call");
+        return NULL;
+    }
+    Point *point = calloc(1, sizeof *point);
+    void *values = calloc((size_t)graphc_slots(plan) + 1, sizeof(double));
+    if (!point || !values) {
+        free(point);
+        free(values);
+        return PyErr_NoMemory();
+    }
+    point->plan = plan;
+    point->owner = about;
+    point->kind = PyTuple_GetItem(about, 1);
+    point->form = form;
+    point->names = PyTuple_GetItem(about, 3);
+    point->values = values;
+    return made(point, &call_method);
+}
+
+/* `values` has a place for each slot of the plan; the owner keeps them. */
+EXPORT PyObject *graphc_buffers(const Plan *plan, void *values, PyObject *owner) {
+    Point *point = calloc(1, sizeof *point);
+    if (!point) return PyErr_NoMemory();
+    point->plan = plan;
+    point->owner = owner;
+    point->values = values;
+    point->borrowed = 1;
+    return made(point, &again_method);
+}

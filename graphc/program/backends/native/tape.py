@@ -1,0 +1,220 @@
+"""The tape: value and gradient at one point over the declared rows, with nothing derived.
+
+Rows and operands are packed into columns; C runs them forth and back. Deriving and lowering a graph
+of a million rows would take a hundred times as long as running it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....algebra.exact import as_float
+from ....native.library import native
+from ....structure.rows import LEAVES, GraphRow
+from ....structure.structure import Structure
+from ...module import Task
+from ...program import Program
+from ...question import Derived, Question, leaves
+from ...refilling import Buffers, parts
+from .tape_cases import BY_0, GIVEN, VALUES_OF, codes, widths
+
+if TYPE_CHECKING:
+    from ...options import Options
+    from ...planning import Plan
+
+ROW = np.dtype([("code", np.int32), ("a", np.int32), ("b", np.int32), ("c", np.int32)])
+EXPONENTS: dict[Any, str] = {2: "square", 1: "identity", Fraction(1, 2): "sqrt"}
+NOT_A_POWER = Fraction(-1, 2)  # one over a root, in two operations
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The rows that some rows of a graph need, as columns."""
+
+    rows: np.ndarray  # of ROW
+    values: np.ndarray  # those that are known; 0 elsewhere
+    place: np.ndarray  # row of the graph -> its place, or -1
+
+
+def codes_of(graph: Structure) -> np.ndarray | None:
+    """The code of each row, or None if one has none: a tensor, a user's function, a kink=."""
+    if graph.has_tensors or graph.partials:
+        return None
+    known = {name: code for name, code in codes().items() if name not in (GIVEN, *VALUES_OF)}
+    known |= dict.fromkeys((*LEAVES, "const", "pi"), codes()[GIVEN])
+    found = list(map(known.get, graph.ops))
+    if None in found:
+        return None
+    for row, settings in graph.attributes.items():
+        if graph.ops[row] == "const":
+            continue
+        if set(settings) - {"exponent"} or settings.get("exponent") == NOT_A_POWER:
+            return None
+        found[row] = known[EXPONENTS.get(settings["exponent"], graph.ops[row])]
+    return np.array(found, dtype=np.int32)
+
+
+def _columns(graph: Structure) -> list[np.ndarray]:
+    """The first, second and third operand of each row; 0 where there is none."""
+    count, every = len(graph.ops), graph.operands
+    found = [np.fromiter((o[0] if o else 0 for o in every), np.int32, count)]
+    for k in (1, 2):
+        found.append(np.fromiter((o[k] if len(o) > k else 0 for o in every), np.int32, count))
+    return found
+
+
+def packed(graph: Structure, needed: Sequence[GraphRow]) -> Packed | None:
+    """The columns of what these rows need, or None if the tape cannot run them."""
+    code = codes_of(graph)
+    if code is None:
+        return None
+    counts = np.fromiter(map(len, graph.operands), np.int32, len(graph.ops))
+    columns = _columns(graph)
+    known: dict[int, float] = {}
+    zero = np.zeros(len(code), dtype=bool)  # exact numbers, over which there is no path
+    exponents: dict[float, int] = {}  # -> a place behind the rows
+    for row, settings in graph.attributes.items():
+        if graph.ops[row] == "const":
+            known[row] = float(as_float(settings["value"]))
+            zero[row] = isinstance(settings["value"], (int, Fraction)) and not settings["value"]
+        elif code[row] == codes()[graph.ops[row]]:  # no exponent with a function of its own
+            number = float(as_float(settings["exponent"]))
+            columns[1][row] = exponents.setdefault(number, len(exponents))
+            counts[row] += 1
+    known |= {row: math.pi for row, op in enumerate(graph.ops) if op == "pi"}
+    if not np.array_equal(np.array(list(widths().values()))[code], counts):
+        return None  # a maximum of three or more
+    by_0 = (code == codes()["mul"]) & (zero[columns[0]] | zero[columns[1]])
+    code[by_0] = codes()[BY_0]
+    lead = len(exponents)  # numbers come first: every operand is an earlier row
+    rows = np.zeros(lead + len(code), dtype=ROW)
+    rows["code"][lead:] = code
+    for name, column in zip("abc", columns, strict=True):
+        rows[name][lead:] = column + lead
+    powers = np.flatnonzero(code == codes()["power"]) + lead
+    rows["b"][powers] -= lead
+    values = np.zeros(len(rows))
+    values[:lead] = list(exponents)
+    values[np.fromiter(known, np.int64, len(known)) + lead] = list(known.values())
+    return _alive(rows, values, lead, np.array(needed, dtype=np.int64) + lead)
+
+
+def _alive(rows: np.ndarray, values: np.ndarray, lead: int, needed: np.ndarray) -> Packed:
+    """Without the rows that nobody needs."""
+    library = native().library
+    bad = library.graphc_tape_check(rows.ctypes.data, len(rows))
+    assert bad < 0, f"row {bad} does not come after its operands"
+    marked = np.zeros(len(rows), dtype=np.uint8)
+    marked[needed] = 1
+    library.graphc_tape_mark(rows.ctypes.data, len(rows), marked.ctypes.data)
+    kept = np.flatnonzero(marked)
+    place = np.where(marked, np.cumsum(marked, dtype=np.int64) - 1, -1)
+    rows = rows[kept]
+    for name in "abc":
+        rows[name] = np.maximum(place[rows[name]], 0)
+    return Packed(np.ascontiguousarray(rows), values[kept], place[lead:])
+
+
+def taped(asked: Question, chosen: Options) -> tuple[Task, Plan] | None:
+    """A task whose rows run as they were declared; None if the tape cannot run one of them."""
+    from ...planning import Plan
+
+    graph = asked.graph
+    tape = packed(graph, [graph.row(name) for name in asked.of])
+    if tape is None:
+        return None
+    arguments = tuple(leaves(graph))
+    needed = [row for row in arguments if tape.place[row] >= 0]
+    derived = Derived(graph, (), GraphRow(len(graph.ops)))
+    read = dict.fromkeys(needed)
+    one = Task(asked, derived, Program(), (), arguments, frozenset(needed), read, chosen, tape=tape)
+    operations = int(np.count_nonzero(tape.rows["code"]))
+    memory = len(tape.rows) * (2 * tape.values.itemsize + 1)
+    reason = "one point of a large graph runs on the tape; arrays of points are derived for blocks"
+    return one, Plan("reverse", operations, memory, reason, engine="tape")
+
+
+class Tape:
+    """A function of one point; points of arrays go another way."""
+
+    def __init__(self, one: Task, tape: Packed, many: Callable[[], Callable[..., Any]]) -> None:
+        asked, graph = one.asked, one.graph
+        self.tape = tape
+        self.library = native().library
+        self.of = int(tape.place[graph.row(asked.of[0])])
+        self.want = asked.want.name
+        self.names = asked.wrt
+        self.wrt = tape.place[[graph.row(name) for name in asked.wrt]]
+        self.back = bool(asked.want.order)
+        assert asked.want.by_tape is not None
+        self.answer = asked.want.by_tape
+        self.arguments = [graph.names[row] for row in one.arguments]
+        place = tape.place[list(one.arguments)]
+        self.given = [(k, int(p)) for k, p in enumerate(place) if p >= 0]
+        self.read = [k for k, row in enumerate(one.arguments) if row in one.read]
+        self._many = many
+        self._made: Callable[..., Any] | None = None
+        self._idle: list[tuple[np.ndarray, ...]] = []  # memory of calls that have ended
+
+    def __call__(self, *given: Any) -> Any:
+        if any(np.ndim(given[place]) for place in self.read):
+            if self._made is None:
+                self._made = self._many()
+            return self._made(*given)
+        return self.numbers(*given)
+
+    def numbers(self, *given: Any) -> Any:
+        """The answer at one point."""
+        try:
+            work = self._idle.pop()
+        except IndexError:  # also where another thread was faster
+            work = self._memory()
+        for k, place in self.given:
+            work[0][place] = given[k]
+        slopes = dict(zip(self.names, self._swept(work), strict=True))
+        answer = self.answer(np.float64(work[0][self.of]), slopes)
+        self._idle.append(work)
+        return answer
+
+    def buffers(self) -> Buffers:
+        """Arrays for the arguments, which stand where the tape reads them, and for the results."""
+        work = self._memory()
+        args = {name: np.zeros(()) for name in self.arguments}
+        for k, place in self.given:
+            args[self.arguments[k]] = work[0][place : place + 1].reshape(())
+        value, slopes = np.zeros(()), np.zeros(len(self.names))
+        views = {name: slopes[k : k + 1].reshape(()) for k, name in enumerate(self.names)}
+        results = dict(parts(self.answer(value, views), self.want))
+
+        def run() -> None:
+            slopes[...] = self._swept(work)
+            value[...] = work[0][self.of]
+
+        return Buffers(args, results, run)
+
+    def _swept(self, work: tuple[np.ndarray, ...]) -> np.ndarray:
+        """The slopes, after a run forth and back; 0 where only the value is asked for."""
+        values, adjoints, alive = work
+        rows, count, library = self.tape.rows.ctypes.data, self.of + 1, self.library
+        library.graphc_tape_values(rows, count, values.ctypes.data)
+        if not self.back:
+            return np.zeros(len(self.names))
+        adjoints[:] = 0
+        alive[:] = 0
+        adjoints[self.of], alive[self.of] = 1, 1
+        library.graphc_tape_reverse(
+            rows, count, values.ctypes.data, adjoints.ctypes.data, alive.ctypes.data
+        )
+        return np.where(self.wrt >= 0, adjoints[self.wrt], 0.0)
+
+    def _memory(self) -> tuple[np.ndarray, ...]:
+        values = self.tape.values.copy()
+        if not self.back:
+            return values, values, values
+        return values, np.zeros_like(values), np.zeros(len(values), dtype=np.uint8)

@@ -1,0 +1,96 @@
+"""Buffers: arrays for the arguments and the results of a compiled function, filled again and again.
+
+Nothing is allocated and nothing arranged in a call, which is what a short function costs most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphcError
+from ..shapes import Shape
+from ..structure.rows import Row
+from .module import Task
+from .question import Matrix, Results
+from .sparse import Sparse
+
+Key = Any  # a name, or (of, wrt) where both were listed
+
+
+class Buffers:
+    """Fill `args`, call it, read `results`."""
+
+    __slots__ = ("__call__", "args", "results")  # a call is that of the function, nothing between
+
+    def __init__(
+        self, args: Mapping[str, Any], results: Mapping[Key, Any], run: Callable[[], None]
+    ) -> None:
+        self.args = args
+        self.results = results
+        self.__call__ = run
+
+
+def parts(results: Results[Row], want: str) -> Iterator[tuple[Key, Any]]:
+    """(name, row or matrix) of everything that is returned, in the order of the rows."""
+    if isinstance(results, Sparse):
+        raise GraphcError("buffers() are for dense results; leave sparse=True out")
+    if isinstance(results, tuple):
+        value, other = results
+        if isinstance(other, dict) and "value" in other:
+            raise GraphcError(
+                "the results of buffers() go by name, and 'value' is both what is computed and a "
+                "node that it is derived by; give the node another name"
+            )
+        yield from parts(value, "value")
+        yield from parts(other, "tangent")
+    elif isinstance(results, dict):
+        for name, part in results.items():
+            if isinstance(part, dict):
+                yield from (((name, inner), leaf) for inner, leaf in part.items())
+            else:
+                yield name, part
+    else:
+        yield want, results
+
+
+def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:
+    """Buffers around a function that returns fresh arrays."""
+    args = {}
+    for row in one.arguments:
+        name, shape = one.graph.names[row], _numbers(one.graph.shape(row))
+        args[name] = np.zeros(shape, dtype=dtype)
+    results = {
+        key: np.zeros(_shape(one, part), dtype=dtype)
+        for key, part in parts(one.results, one.asked.want.name)
+    }
+    arguments, arrays = list(args.values()), list(results.values())
+
+    def run() -> None:
+        found = dict(parts(function(*arguments), one.asked.want.name))
+        for array, value in zip(arrays, found.values(), strict=True):
+            array[...] = value
+
+    return Buffers(args, results, run)
+
+
+def _shape(one: Task, part: Any) -> tuple[int, ...]:
+    if isinstance(part, Matrix):
+        sides = (part.heights, part.widths)
+        return tuple(sum(math.prod(_numbers(shape)) for shape in side) for side in sides)
+    return _numbers(one.program.shape(part))
+
+
+def _numbers(shape: Shape) -> tuple[int, ...]:
+    known = []
+    for size in shape:
+        if not isinstance(size, int):
+            raise GraphcError(
+                f"buffers() need known sizes, and {size!r} is only a name; declare the arrays with "
+                "numbers"
+            )
+        known.append(size)
+    return tuple(known)
