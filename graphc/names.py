@@ -9,6 +9,7 @@ import unicodedata
 from .errors import GraphcError, visible
 
 RESERVED = {"input", "param", "output", "for", "pi", "__debug__"}
+_TAKEN = RESERVED.union(keyword.kwlist)
 LONGEST = 200
 NAME = r"[^\W\d][\w\u0300-\u036f]*"  # as it may be written; \w has no accents of their own
 _INDEXED = re.compile(r"(\w+)\[\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\]\Z")
@@ -56,6 +57,6 @@ def checked(name: str) -> str:
     if not isinstance(name, str):
         raise GraphcError(f"a node's name must be a string, not {type(name).__name__}")
     spelt = identifier(name)
-    if keyword.iskeyword(spelt) or spelt in RESERVED:
+    if spelt in _TAKEN:
         raise GraphcError(f"the name {spelt!r} is reserved; use {spelt + '_'!r} instead")
     return spelt

@@ -20,6 +20,7 @@ from .terms import is_spread_diagonal, scalar_divisor, scalar_factor, term
 from .tidying import TIDY
 
 EXACT_NUMBERS = (int, Fraction)
+GATES = frozenset(("placed", "alive", "passing", "taken", "untaken"))
 
 
 class Formulas:
@@ -43,16 +44,13 @@ class Formulas:
         value = graph.attributes[row]["value"]
         return value if type(value) in EXACT_NUMBERS else None
 
+    def is_0(self, row: GraphRow) -> bool:
+        """Whether a row holds the exact number 0."""
+        return self.ops[row] == "const" and bool(self.number(row) == 0)
+
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
-        if op == "placed":
-            return self.gates.placed(args[0], settings["op"], settings["settings"])
-        if op == "alive":
-            return self.gates.alive(*args)
-        if op == "passing":
-            return self.gates.passing(*args)
-        if op in ("taken", "untaken"):
-            condition, carried = args
-            return self.gates.gated(condition, carried, op == "taken")
+        if op in GATES:
+            return self._gate(op, args, settings)
         if not self.gates.active:
             return self.simplest(op, args, settings)
         if op == "mul":
@@ -63,6 +61,17 @@ class Formulas:
         row = self.simplest(op, args, settings)
         self.gates.after(op, args, settings, row)
         return row
+
+    def _gate(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
+        """The row of what passes where a condition holds."""
+        if op == "placed":
+            return self.gates.placed(args[0], settings["op"], settings["settings"])
+        if op == "alive":
+            return self.gates.alive(*args)
+        if op == "passing":
+            return self.gates.passing(*args)
+        condition, carried = args
+        return self.gates.gated(condition, carried, op == "taken")
 
     def simplest(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
         """The row of an operation in its simplest form."""

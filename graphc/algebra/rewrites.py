@@ -198,14 +198,15 @@ def _power(store: Store[Row], args: Sequence[Row], settings: Settings) -> Row | 
 
 def _halved(store: Store[Row], args: Sequence[Row], settings: Settings) -> Row | None:
     """Division by a power of two is exact as a multiplication."""
+    if store.ops[args[1]] != "const":
+        return None
     number = store.number(args[1])
     if not isinstance(number, (int, Fraction)) or number == 0:
         return None
-    inverse = 1 / Fraction(number)
-    above, below = abs(inverse.numerator), inverse.denominator
+    above, below = abs(number.numerator), number.denominator
     if above & (above - 1) or below & (below - 1) or max(above, below) > LARGEST_POWER_OF_TWO:
         return None
-    return store.apply("mul", (args[0], store.constant(inverse)), NO_SETTINGS)
+    return store.apply("mul", (args[0], store.constant(1 / Fraction(number))), NO_SETTINGS)
 
 
 def _squared(store: Store[Row], args: Sequence[Row], settings: Settings) -> Row | None:

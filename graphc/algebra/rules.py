@@ -44,6 +44,8 @@ class Template:
 
     def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
         """The value of the root on these arguments."""
+        if self.root < self.arguments:
+            return arguments[self.root]
         values = [*arguments, *[None] * (len(self.rows.ops) - self.arguments)]
         interpret(self.rows, self.rows.in_order()[self.arguments :], algebra, values)
         return values[self.root]

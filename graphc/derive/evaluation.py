@@ -19,7 +19,7 @@ from ..errors import GraphcError
 from ..read.given import array
 from ..shapes import Shape
 from ..structure.paths import reached, sweep
-from ..structure.rows import LEAVES, GraphRow, interpret
+from ..structure.rows import LEAVES, NO_SETTINGS, GraphRow, interpret
 from ..structure.structure import Structure
 from ..table.tensors import OPERATIONS, Algebra, Local, Operation, repeated_to, summed_to
 from ..table.value import Value
@@ -46,6 +46,7 @@ class Evaluation:
         self.kinks: dict[GraphRow, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
+        self._is_nothing = algebra.is_0 if isinstance(algebra, Formulas) else _is_closed
         self._locals: dict[GraphRow, tuple[Any, ...]] = {}
         self._pulled: tuple[GraphRow, Any, list[Any]] | None = (
             None  # the node pulled last, and its shares
@@ -94,7 +95,7 @@ class Evaluation:
         graph = self.graph
         formula = graph.formula(node)
         own = [graph.partials.get((node, edge)) for edge in range(len(formula.sources))]
-        if all(row is not None for row in own):
+        if None not in own:
             return tuple(self.value(row) for row in own if row is not None)
         if node in graph.split:
             named = [o in graph.names for o in graph.operands[node]]
@@ -306,20 +307,23 @@ class Evaluation:
         """A carried value times a local derivative."""
         if local is None or self._passed(local) is None:
             return None
-        return self._passed(self.algebra.apply("mul", (carried, local), {}))
+        return self._passed(self.algebra.apply("mul", (carried, local), NO_SETTINGS))
 
     def _passed(self, value: Any) -> Any:
         """The value, or None where nothing passes."""
-        if isinstance(self.algebra, Formulas):
-            nothing = self.algebra.number(value) == 0
-        else:
-            nothing = type(value) is Masked and value.mask is False
-        self.gated = self.gated or nothing
-        return None if nothing else value
+        if self._is_nothing(value):
+            self.gated = True
+            return None
+        return value
 
     def add(self, old: Any, new: Any) -> Any:
         """Two values that arrived over different paths."""
-        return self.algebra.apply("add", (old, new), {})
+        return self.algebra.apply("add", (old, new), NO_SETTINGS)
+
+
+def _is_closed(value: Any) -> bool:
+    """Whether a value came through a gate that is closed."""
+    return type(value) is Masked and value.mask is False
 
 
 def _is_zero(value: Any) -> bool:

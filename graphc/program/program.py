@@ -22,6 +22,7 @@ from ..table.tensors import OPERATIONS, Algebra
 
 ProgramRow = NewType("ProgramRow", int)
 NOWHERE = GraphRow(-1)  # the origin of rows that were made for no row of a graph
+NO_OPERATION = frozenset((*LEAVES, "const", "size", "pi"))
 
 
 class Program(Rows[ProgramRow]):
@@ -65,7 +66,8 @@ class Program(Rows[ProgramRow]):
         known = self._known.get(key) if self._share else None
         if known is not None:
             return known
-        shape = self._shape(op, operands, settings)
+        shaped = self.shapes or not operands or op in OPERATIONS
+        shape = self._shape(op, operands, settings) if shaped else ()
         self._known[key] = row = self.coming
         self.ops.append(op)
         self.operands.append(operands)
@@ -81,8 +83,6 @@ class Program(Rows[ProgramRow]):
             return np.shape(settings["value"]) if hasattr(settings["value"], "shape") else ()
         if op in LEAVES:
             return tuple(settings["shape"])
-        if not self.shapes and op not in OPERATIONS:
-            return ()
         return self.shape_after(op, operands, settings, [""] * len(operands))
 
     # Reading.
@@ -129,7 +129,7 @@ class Program(Rows[ProgramRow]):
 
     def operations(self) -> int:
         """The number of operations."""
-        return sum(1 for op in self.ops if op not in LEAVES and op not in ("const", "size", "pi"))
+        return sum(1 for op in self.ops if op not in NO_OPERATION)
 
     def alive(self, wanted: Iterable[ProgramRow]) -> tuple[Program, dict[ProgramRow, ProgramRow]]:
         """The program of the rows that these need, and where each of them is in it."""
@@ -155,6 +155,7 @@ def lower(
     """The program that computes rows of a graph, and where each of them is in it."""
     program = Program(rules, share, keep_names)
     place: dict[GraphRow, ProgramRow] = {}
+    names = graph.names
     for row in ancestors(graph, wanted):
         op, settings = graph.ops[row], graph.settings(row)
         program.making = row
@@ -164,13 +165,12 @@ def lower(
             found = program.constant(settings["value"])
         else:
             found = program.apply(op, [place[o] for o in graph.operands[row]], settings)
-        if row in graph.names and program.ops[found] == "const":
-            # a node does not lend its name to equal numbers
-            value = program.attributes[found]["value"]
-            found = program.shared("const", (), {"value": value, "node": graph.names[row]})
+        if row in names:
+            if program.ops[found] == "const":  # a node does not lend its name to equal numbers
+                value = program.attributes[found]["value"]
+                found = program.shared("const", (), {"value": value, "node": names[row]})
+            program.names.setdefault(found, []).append(names[row])
         place[row] = found
-        if row in graph.names:
-            program.names.setdefault(found, []).append(graph.names[row])
     alive, moved = program.alive(place[row] for row in wanted)
     return alive, {row: moved[place[row]] for row in wanted}
 

@@ -68,6 +68,9 @@ _INTERNAL = {
 }
 
 
+_ONE_VALUE = frozenset((Name, Number, Signed, Binary, Call, Transpose))  # whatever is inside
+
+
 class Unknown(Mistake):
     """A name that is not declared, or not yet."""
 
@@ -273,7 +276,9 @@ class Builder:
         found: list[Any] = []
         for place, argument in enumerate(tree.arguments):
             plain = not first <= place < end
-            if plain or (isinstance(argument, Plain) and isinstance(argument.value, str)):
+            if not plain and type(argument) in _ONE_VALUE:
+                found.append(self.value(argument))
+            elif plain or (isinstance(argument, Plain) and isinstance(argument.value, str)):
                 found.append(self.plain(argument))
             elif isinstance(argument, (List, Tuple)) and not self.is_numbers(argument):
                 found.append([self.value(part) for part in argument.parts])

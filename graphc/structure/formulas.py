@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .rows import GraphRow
 
@@ -11,13 +10,13 @@ if TYPE_CHECKING:
     from .structure import Structure
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """What stands between a node and the names it mentions."""
 
     rows: tuple[GraphRow, ...]  # the unnamed rows and the node's own row, ascending
     sources: tuple[GraphRow, ...]  # source of each edge into the node, in order of mention
     passes: tuple[bool, ...]  # whether a derivative can pass the edge (gc.stop blocks it)
+    edges: tuple[tuple[int, GraphRow], ...]  # (edge number, source) of those that it can pass
 
 
 def formula_of(graph: Structure, node: GraphRow) -> Formula:
@@ -27,7 +26,8 @@ def formula_of(graph: Structure, node: GraphRow) -> Formula:
         sources = [row for row in operands[node] if row in names]
         inside = [row for row in operands[node] if row not in names]
         passing = graph.ops[node] != "stop"
-        return Formula((*inside, node), tuple(sources), (passing,) * len(sources))
+        edges = tuple(enumerate(sources)) if passing else ()
+        return Formula((*inside, node), tuple(sources), (passing,) * len(sources), edges)
     order: dict[GraphRow, bool] = {}  # source -> whether a derivative passes, in order of mention
     seen: dict[GraphRow, bool] = {}
     stack: list[tuple[GraphRow, bool]] = [(node, True)]
@@ -41,4 +41,5 @@ def formula_of(graph: Structure, node: GraphRow) -> Formula:
         seen[row] = passing
         passing = passing and graph.ops[row] != "stop"
         stack.extend((operand, passing) for operand in reversed(operands[row]))
-    return Formula(tuple(sorted(seen)), tuple(order), tuple(order.values()))
+    edges = tuple([(edge, row) for edge, row in enumerate(order) if order[row]])
+    return Formula(tuple(sorted(seen)), tuple(order), tuple(order.values()), edges)

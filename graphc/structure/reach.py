@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 
 from .paths import reached
 from .rows import GraphRow, Row, Rows
@@ -11,7 +12,15 @@ from .structure import Structure
 
 def ancestors(rows: Rows[Row], ends: Iterable[Row]) -> list[Row]:
     """The rows that these rows are computed from, themselves included, ascending."""
-    return sorted(reached(ends, rows.operands.__getitem__))
+    operands, order = rows.operands, rows.in_order()
+    needed = bytearray(len(order))
+    for end in ends:
+        needed[end] = True
+    for row in reversed(order[: needed.rfind(True) + 1]):  # operands stand before what uses them
+        if needed[row]:
+            for operand in operands[row]:
+                needed[operand] = True
+    return list(compress(order, needed))
 
 
 def expression(graph: Structure, row: GraphRow) -> set[GraphRow]:

@@ -7,7 +7,7 @@ is adding or removing names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -97,10 +97,9 @@ class Structure(Rows[GraphRow]):
         """A new row, or the one that is the same where rows are shared."""
         if self.sharing is not None:
             key = row_key(op, operands, settings)
-            known = self.sharing.rows.get(key)
-            if known is not None:
+            known = self.sharing.rows.setdefault(key, self.coming)
+            if known < len(self.ops):
                 return known
-            self.sharing.rows[key] = self.coming
         row = self.append(op, operands, **settings)
         if shape:
             self.shapes[row] = shape
@@ -313,12 +312,9 @@ class Structure(Rows[GraphRow]):
                 self._inside.setdefault(row, []).append(node)
         return known
 
-    def edges_of(self, node: GraphRow) -> Iterator[tuple[int, GraphRow]]:
+    def edges_of(self, node: GraphRow) -> tuple[tuple[int, GraphRow], ...]:
         """(edge number, source) of the edges that a derivative can pass into a node."""
-        formula = self.formula(node)
-        for edge, source in enumerate(formula.sources):
-            if formula.passes[edge]:
-                yield edge, source
+        return self.formula(node).edges
 
     def leaves(self) -> list[GraphRow]:
         """The named rows whose value comes from outside."""

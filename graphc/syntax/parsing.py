@@ -155,7 +155,7 @@ class _Parser:
         word = words[first]
         self.at = first + 1
         tree: Tree
-        if NAME.fullmatch(word):
+        if word.isidentifier() if word.isascii() else NAME.fullmatch(word):
             if word in _KEYWORDS:
                 return self.constant(word)
             following = words[first + 1]

@@ -23,10 +23,10 @@ MOST_DIGITS = 4_000  # Python refuses to print integers of more than 4 300
 _NUMERIC = dict.fromkeys(map(ord, "0123456789.,+- "))
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _KINDS = {
+    "name": naming.NAME,
     "ellipsis": r"\.\.\.",
     "attribute": r"\.T\b",
     "number": rf"(?:{_DIGITS}(?:\.(?!\.)(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?",
-    "name": naming.NAME,
     "quoted": r"""'[^'\\]*'|"[^"\\]*\"""",
     "opening": r"[(\[]",
     "closing": r"[)\]]",

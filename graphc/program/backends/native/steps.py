@@ -6,7 +6,7 @@ then slots by liveness: a value gives its block of memory back where it is read 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,96 +48,88 @@ class Steps:
     blocks: int
 
 
-@dataclass
-class _Move:
-    """One step before slots are known: a kernel on values, each a run or a row that is free."""
-
-    kernel: str
-    rows: tuple[int, ...]  # what it computes: positions in the order
-    reads: list[int]  # positions, or -1 - row
+# Values are counted: the arguments first, then what is computed, in order. A step before slots are
+# known is a kernel, the values it computes, and what it reads: values, or numbers as -1 - place.
+Move = tuple[str, tuple[int, ...], list[int]]
 
 
 @dataclass
 class _Planner:
     program: Program
-    moves: list[_Move] = field(default_factory=list)
+    order: Sequence[ProgramRow]
+    arguments: list[ProgramRow] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
     fillers: dict[int, int] = field(default_factory=dict)  # number -> filled block
+    latest: list[int] = field(default_factory=list)  # what a row is read as after the last move
 
-    def number(self, row: ProgramRow) -> int:
-        """The place of a constant among the numbers."""
+    def __post_init__(self) -> None:
+        program = self.program
+        for row, operands in zip(program.in_order(), program.operands, strict=True):
+            self.latest.append(0 if operands else self._free(row))
+
+    def _free(self, row: ProgramRow) -> int:
+        """What a row is read as that nothing computes."""
+        if self.program.is_leaf(row):
+            self.arguments.append(row)
+            return len(self.arguments) - 1
         value = float(as_float(self.program.settings(row)["value"]))
-        return self.numbers.setdefault(repr(value), len(self.numbers))
+        return -1 - self.numbers.setdefault(repr(value), len(self.numbers))
 
-    def filled(self, row: ProgramRow) -> int:
-        number = self.number(row)
-        return self.fillers.setdefault(number, len(self.fillers))
-
-
-def _row(read: int) -> ProgramRow:
-    """The row that is read where no position is: an argument or a constant."""
-    return ProgramRow(-1 - read)
+    def filled(self, read: int) -> int:
+        """The slot of a number that fills a block."""
+        return FILLED + self.fillers.setdefault(-1 - read, len(self.fillers))
 
 
 def steps(program: Program, order: Sequence[ProgramRow], results: Sequence[ProgramRow]) -> Steps:
     """The steps that compute these rows in this order."""
-    planner = _Planner(program)
-    arguments = tuple(row for row in program.in_order() if program.is_leaf(row))
-    latest = _choose(planner, order, set(results))
-    return _placed(planner, arguments, tuple(results), latest)
+    planner = _Planner(program, order)
+    return _placed(planner, tuple(results), _chosen(planner, results))
 
 
-def _choose(
-    planner: _Planner, order: Sequence[ProgramRow], wanted: set[ProgramRow]
-) -> dict[ProgramRow, int]:
-    """Adds a move for each kernel; gives the last position at which each row was computed."""
-    program = planner.program
-    ops, operands = program.ops, program.operands
-    latest: dict[ProgramRow, int] = {}
-    reads: list[list[int]] = []  # of each position
-    uses = [0] * len(order)
-    for position, row in enumerate(order):
-        found = [latest.get(operand, -1 - operand) for operand in operands[row]]
+def _chosen(planner: _Planner, results: Iterable[ProgramRow]) -> list[Move]:
+    """A move for each kernel, in the order in which values are computed."""
+    operands, latest, given = planner.program.operands, planner.latest, len(planner.arguments)
+    ops = [planner.program.ops[row] for row in (*planner.arguments, *planner.order)]
+    reads: list[list[int]] = [[]] * given  # of each value
+    uses = [0] * len(ops)
+    for value, row in enumerate(planner.order, start=given):
+        found = [latest[operand] for operand in operands[row]]
         for read in found:
             if read >= 0:
                 uses[read] += 1
         reads.append(found)
-        latest[row] = position
-    for row in wanted:
-        if row in latest:
+        latest[row] = value
+    for row in results:
+        if latest[row] >= 0:
             uses[latest[row]] += 2  # a result is never only inside another operation
-    joined: set[int] = set()  # positions that are an outer operation already
-    absorbed: set[int] = set()  # positions that are computed inside another move
-    beside = _pairs(program, order, reads)
-    for position, row in enumerate(order):
-        op = ops[row]
-        pair = beside.get(position)
-        if pair is not None:
-            if position == min(pair[1:]):
-                planner.moves.append(_Move(pair[0], pair[1:], reads[position]))
+    beside = _pairs(ops, reads)
+    joined: set[int] = set()  # values of an operation that has another one inside
+    moves: list[Move | None] = [None] * given
+    for value in range(given, len(ops)):
+        kernel, found = ops[value], reads[value]
+        if value in beside:
+            kernel, both = beside[value]
+            moves.append((kernel, both, found) if value == min(both) else None)
             continue
-        move = _Move(op, (position,), reads[position])
-        for at, inner, name in INNER.get(op, ()):
-            read = reads[position][at]
-            if read < 0 or uses[read] != 1 or read in joined or ops[order[read]] != inner:
+        for at, inner, name in INNER.get(kernel, ()):
+            read = found[at]
+            if read < 0 or uses[read] != 1 or read in joined or ops[read] != inner:
                 continue
-            rest = [r for k, r in enumerate(reads[position]) if k != at]
-            operand_reads = [*reads[read], *rest]
-            if all(r >= 0 or program.is_leaf(_row(r)) for r in operand_reads):
-                joined.add(position)
-                absorbed.add(read)
-                move = _Move(name, (position,), operand_reads)
+            inside = reads[read] + found[:at] + found[at + 1 :]
+            if min(inside) >= 0:  # no kernel of two operations takes a number
+                joined.add(value)
+                moves[read] = None
+                kernel, found = name, inside
                 break
-        planner.moves.append(move)
-    planner.moves = [move for move in planner.moves if move.rows[0] not in absorbed]
-    return latest
+        moves.append((kernel, (value,), found))
+    return [move for move in moves if move is not None]
 
 
 def _pairs(
-    program: Program, order: Sequence[ProgramRow], reads: Sequence[Sequence[int]]
-) -> dict[int, tuple[str, int, int]]:
-    """{position: (kernel, its first, its second position)} of functions of one operand."""
-    found: dict[int, tuple[str, int, int]] = {}
+    ops: Sequence[str], reads: Sequence[Sequence[int]]
+) -> dict[int, tuple[str, tuple[int, int]]]:
+    """{value: (kernel, its first and second value)} of functions of one operand."""
+    found: dict[int, tuple[str, tuple[int, int]]] = {}
     together = {
         (name, other): kernel
         for name, record in FUNCTIONS.items()
@@ -145,102 +137,108 @@ def _pairs(
     }
     members = {name for pair in together for name in pair}
     seen: dict[tuple[str, int], int] = {}
-    for position, row in enumerate(order):
-        op = program.ops[row]
+    for value, op in enumerate(ops):
         if op not in members:
             continue
-        operand = reads[position][0]
+        operand = reads[value][0]
         for (first, second), kernel in together.items():
             other = second if op == first else first if op == second else None
             at = seen.get((other, operand)) if other is not None else None
-            if at is not None and position - at <= NEARBY and at not in found:
-                pair = (position, at) if op == first else (at, position)
-                found[position] = found[at] = (kernel, *pair)
-        seen[op, operand] = position
+            if at is not None and value - at <= NEARBY and at not in found:
+                pair = (value, at) if op == first else (at, value)
+                found[value] = found[at] = kernel, pair
+        seen[op, operand] = value
     return found
 
 
-def _placed(
-    planner: _Planner,
-    arguments: tuple[ProgramRow, ...],
-    results: tuple[ProgramRow, ...],
-    latest: dict[ProgramRow, int],
-) -> Steps:
+def _placed(planner: _Planner, results: tuple[ProgramRow, ...], moves: list[Move]) -> Steps:
     """The moves with a slot for every value."""
-    program, moves, known = planner.program, planner.moves, kernels()
+    latest, given, known = planner.latest, len(planner.arguments), kernels()
     codes = {name: code for code, name in enumerate(known)}
-    argument_slot = {row: slot for slot, row in enumerate(arguments)}
     first = {row: k for k, row in reversed(list(enumerate(results)))}
-    target = {latest[row]: RESULT + k for row, k in first.items() if row in latest}
-    last: dict[int, int] = {}  # position -> the move that reads it last
-    for number, move in enumerate(moves):
-        for read in move.reads:
+    target = {latest[row]: RESULT + k for row, k in first.items() if latest[row] >= given}
+    count = given + len(planner.order)
+    slot = [*range(given), *[0] * (count - given)]
+    last = [-1] * count  # the move that reads each value last
+    for number, (_, _, reads) in enumerate(moves):
+        for read in reads:
             if read >= 0:
                 last[read] = number
-    slot: dict[int, int] = {}
     idle: list[int] = []
     blocks = 0
-    lines: list[tuple[int, ...]] = []
-    is_leaf = program.is_leaf
-    for number, move in enumerate(moves):
-        kernel = known[move.kernel]
-        reads = move.reads
-        constants = [k for k, r in enumerate(reads) if r < 0 and not is_leaf(_row(r))]
-        alike = -1
-        if len(constants) == 1 and kernel.operands == 2:
-            alike = constants[0]
-            variant = f"{move.kernel}_at_{SLOTS[alike]}"
-            if variant in known:
-                kernel = known[variant]
-            else:
-                alike = -1
-        places = []
-        for k, read in enumerate(reads):
-            if read >= 0:
-                places.append(slot[read])
-            elif is_leaf(_row(read)):
-                places.append(argument_slot[_row(read)])
-            elif k == alike:
-                places.append(NUMBER + planner.number(_row(read)))
-            else:
-                places.append(FILLED + planner.filled(_row(read)))
-        dying = [slot[r] for r in dict.fromkeys(reads) if r >= 0 and last[r] == number]
-        dying = [place for place in dying if place >= BLOCK]
-        if not kernel.own:
+    lines: list[list[int]] = []
+    for number, (name, values, reads) in enumerate(moves):
+        own = known[name].own
+        if min(reads) < 0:
+            name, places = _with_numbers(planner, name, reads, slot)
+        else:
+            places = [slot[read] for read in reads]
+        dying = []
+        for read in reads:
+            if read >= 0 and last[read] == number:
+                last[read] = -1  # it may be read twice
+                if slot[read] >= BLOCK:
+                    dying.append(slot[read])
+        if not own:
             idle += dying
         made = []
-        for position in move.rows:
-            if position in target:
-                place = target[position]
+        for value in values:
+            if value in target:
+                place = target[value]
             elif idle:
                 place = idle.pop()
             else:
                 place = BLOCK + blocks
                 blocks += 1
-            slot[position] = place
+            slot[value] = place
             made.append(place)
-        if kernel.own:
+        if own:
             idle += dying
-        idle += [s for p, s in zip(move.rows, made, strict=True) if p not in last and s >= BLOCK]
-        operands = [*places, *made[1:], 0, 0][:3]
-        lines.append((codes[kernel.name], made[0], *operands))
+        for value, place in zip(values, made, strict=True):
+            if last[value] < 0 and place >= BLOCK:  # nobody reads it
+                idle.append(place)
+        lines.append([codes[name], made[0], *places, *made[1:], 0, 0][:5])
     copy = codes["identity"]
     for k, row in enumerate(results):  # what no move computes, or one computes elsewhere
-        if row in latest and first[row] != k:
-            lines.append((copy, RESULT + k, RESULT + first[row], 0, 0))
-        elif row not in latest:
-            source = argument_slot[row] if is_leaf(row) else FILLED + planner.filled(row)
-            lines.append((copy, RESULT + k, source, 0, 0))
+        read = latest[row]
+        if read < given:
+            source = planner.filled(read) if read < 0 else read
+            lines.append([copy, RESULT + k, source, 0, 0])
+        elif first[row] != k:
+            lines.append([copy, RESULT + k, RESULT + first[row], 0, 0])
     table = np.array(lines, dtype=np.int64).reshape(-1, 5)
-    _renumber(table, len(arguments), len(results), len(planner.numbers), len(planner.fillers))
+    _renumber(table, given, len(results), len(planner.numbers), len(planner.fillers))
     return Steps(
-        arguments,
+        tuple(planner.arguments),
         results,
         np.ascontiguousarray(table, dtype=np.int32),
         np.array([float(text) for text in planner.numbers], dtype=np.float64),
         np.array(list(planner.fillers), dtype=np.int32),
         blocks,
     )
+
+
+def _with_numbers(
+    planner: _Planner, kernel: str, reads: list[int], slot: Sequence[int]
+) -> tuple[str, list[int]]:
+    """The kernel, and the slots that it reads, where a number is among them.
+
+    The only number of two operands is one for all points, if there is a kernel for that; any other
+    fills a block.
+    """
+    alike = -1
+    numbers = [k for k, read in enumerate(reads) if read < 0]
+    if len(numbers) == 1 and len(reads) == 2:
+        variant = f"{kernel}_at_{SLOTS[numbers[0]]}"
+        if variant in kernels():
+            kernel, alike = variant, numbers[0]
+    places = []
+    for k, read in enumerate(reads):
+        if read >= 0:
+            places.append(slot[read])
+        else:
+            places.append(NUMBER - 1 - read if k == alike else planner.filled(read))
+    return kernel, places
 
 
 def _renumber(table: np.ndarray, arguments: int, results: int, numbers: int, filled: int) -> None:
