@@ -31,7 +31,16 @@ FLAGS = (  # nothing that changes a value: no fast maths, and a*b + c is rounded
     *("-ffp-contract=off", "-fno-math-errno"),
 )
 QUICKER = ("-fno-trapping-math",)  # not every compiler knows it
-VARIANTS = {"avx2": ("-mavx2", "-mfma"), "baseline": ()}
+EXTENSIONS = {  # what a processor has for each variant, the fastest first, in the words of Linux
+    "avx512": ("avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"),
+    "avx2": ("avx2", "fma"),
+    "baseline": (),
+}
+WIDE = ("-mprefer-vector-width=512",)  # compilers take half of it otherwise
+VARIANTS = {
+    name: (*(f"-m{word}" for word in words), *(WIDE if name == "avx512" else ()))
+    for name, words in EXTENSIONS.items()
+}
 SECONDS = 180  # a compiler that takes longer is given up
 DAY = 86_400
 LONGEST = 200  # characters of what a compiler says
@@ -50,7 +59,7 @@ sys.exit(not library.graphc_names())
 def variants() -> tuple[str, ...]:
     """The variants that processors of this kind may run, the fastest first."""
     intel = platform.machine().lower() in ("x86_64", "amd64")
-    return ("avx2", "baseline") if intel else ("baseline",)
+    return tuple(VARIANTS) if intel else ("baseline",)
 
 
 def stem(variant: str) -> str:

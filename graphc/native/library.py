@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .building import DAY, HERE, SECONDS, build, compiler, stem, variants, whole
+from .building import DAY, EXTENSIONS, HERE, SECONDS, build, compiler, stem, variants, whole
 
 PRIVATE = 0o700
 UNKNOWN = 65534  # the owner of what stands outside of a container
@@ -80,7 +80,7 @@ def fastest() -> str:
         words = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split()
     except OSError:
         return "baseline"
-    return variants()[0] if {"avx2", "fma"} <= set(words) else "baseline"
+    return next(variant for variant in variants() if {*EXTENSIONS[variant]}.issubset(words))
 
 
 # Finding.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
+import sys
 import warnings
 from itertools import product
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 from engines import on_tape
 from probes import PROBES, Probe, points, referee, ulps
 
+from graphc.native import building, library
 from graphc.native.library import native
-from graphc.program.backends.native import kernels, missing, tape_cases
+from graphc.program.backends.native import kernels, missing, plans, tape_cases
 from graphc.program.backends.native.kernels import FUSED, fused_name
 from graphc.program.backends.native.plans import Plan
 from graphc.program.backends.native.steps import Steps
@@ -59,7 +62,7 @@ def run(
 
     Slots are arguments, results, numbers, blocks. The same steps at single points are compared.
     """
-    library, dtype = native().library, arguments[0].dtype
+    engine, dtype = native().library, arguments[0].dtype
     table = [(CODES[name], out, *(*inside, 0, 0, 0)[:3]) for name, out, inside in lines]
     made = Steps(
         tuple(range(len(arguments))),
@@ -74,13 +77,13 @@ def run(
     addresses = [np.array([a.ctypes.data for a in arrays]) for arrays in (arguments, found)]
     strides = np.ones(len(arguments), dtype=np.int64)
     args = (addresses[0].ctypes.data, strides.ctypes.data, addresses[1].ctypes.data)
-    assert library.graphc_run(plan.address, *args, 0, 0, size) == 0
-    values = np.zeros(library.graphc_slots(plan.address), dtype)
-    library.graphc_point_start(plan.address, values.ctypes.data)
+    assert engine.graphc_run(plan.address, *args, 0, 0, size) == 0
+    values = np.zeros(engine.graphc_slots(plan.address), dtype)
+    engine.graphc_point_start(plan.address, values.ctypes.data)
     singles, address = [], values.ctypes.data
     for point in zip(*arguments, strict=True):
         values[: len(arguments)] = point
-        library.graphc_point(plan.address, address)
+        engine.graphc_point(plan.address, address)
         singles.append(values[len(arguments) :][:results].copy())
     for one, other in zip(np.array(singles).T, found, strict=True):
         assert same_bits(one, other), lines
@@ -113,6 +116,29 @@ def test_a_number_for_all_points_is_an_operand_like_others(name: str, dtype: str
         inside = (2, 0) if alike == 0 else (0, 2)
         (variant,) = run([(name, 1, inside)], [columns[1 - alike]], 1, (number,))
         assert same_bits(variant, plain), (name, number)
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory) -> library.Native:
+    """The library in vectors half as wide as those that this processor has at most."""
+    if native().variant != "avx512":
+        pytest.skip("this processor has no wider vectors than AVX2's")
+    file, reason = building.build(tmp_path_factory.mktemp("narrow"), "avx2")
+    assert file is not None, reason
+    found = ctypes.PyDLL(str(file))
+    library._declare(found)
+    return library.Native(found, "", "avx2", file)
+
+
+@every_type
+@pytest.mark.parametrize("name", [k.name for k in ALL.values() if not k.of and not k.pair])
+def test_wide_vectors_give_the_bits_of_narrow_ones(name: str, dtype: str, narrow, monkeypatch):
+    count = ALL[name].operands
+    lines, columns = [(name, count, tuple(range(count)))], operands(count, dtype)
+    (wide,) = run(lines, columns, 1)
+    for module in (plans, sys.modules[__name__]):
+        monkeypatch.setattr(module, "native", lambda: narrow)
+    assert same_bits(wide, run(lines, columns, 1)[0])
 
 
 @every_type
