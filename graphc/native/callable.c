@@ -230,3 +230,49 @@ EXPORT PyObject *graphc_buffers(const Plan *plan, void *values, PyObject *owner)
     point->borrowed = 1;
     return made(point, &again_method);
 }
+
+/* A function of C that was compiled for one graph, on arrays that stay where they are. */
+
+#define DOOR "graphc.door"
+
+typedef void (*Function)(const void *in, void *out, void *work);
+typedef struct {
+    Function function;
+    const void *in;
+    void *out, *work;
+    PyObject *owner; /* what keeps the function and the arrays alive */
+} Door;
+
+static void close_door(PyObject *capsule) {
+    Door *door = PyCapsule_GetPointer(capsule, DOOR);
+    if (!door) return;
+    Py_DecRef(door->owner);
+    free(door);
+}
+
+static PyObject *through(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const Door *door = PyCapsule_GetPointer(self, DOOR);
+    if (!door) return NULL;
+    door->function(door->in, door->out, door->work);
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+static PyMethodDef through_method = {"through", (void (*)(void))through, METH_NOARGS, "one call"};
+
+EXPORT PyObject *graphc_door(Function function, const void *in, void *out, void *work,
+                             PyObject *owner) {
+    Door *door = malloc(sizeof *door);
+    if (!door) return PyErr_NoMemory();
+    *door = (Door){function, in, out, work, owner};
+    PyObject *capsule = PyCapsule_New(door, DOOR, close_door);
+    if (!capsule) {
+        free(door);
+        return NULL;
+    }
+    Py_IncRef(owner);
+    PyObject *made_door = PyCFunction_NewEx(&through_method, capsule, NULL);
+    Py_DecRef(capsule);
+    return made_door;
+}
