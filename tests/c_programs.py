@@ -30,10 +30,12 @@ class Call:
     want: str = "value_and_grad"
     style: str = "readable"
     mode: str = "auto"
+    sparse: bool = False
 
     @property
     def options(self) -> dict[str, Any]:
-        return {"want": self.want, "style": self.style, "mode": self.mode}
+        asked = {"want": self.want, "style": self.style, "mode": self.mode}
+        return asked | {"sparse": True} if self.sparse else asked
 
     def by_numpy(self) -> list[np.ndarray]:
         """The results in order, flat."""
@@ -49,7 +51,9 @@ class Call:
 
 
 def flat(results: Any) -> list[np.ndarray]:
-    """The arrays of a tree of results, in order."""
+    """The arrays of a tree of results, in order; of a sparse matrix, its entries."""
+    if hasattr(results, "toarray"):
+        return [results.data]
     if isinstance(results, dict):
         return [part for value in results.values() for part in flat(value)]
     if isinstance(results, tuple):
@@ -79,9 +83,9 @@ def results(
         path = folder / f"g{number}.c"
         found = emit_files(call.graph, str(path), call.of, call.wrt, backend="c", **call.options)
         for name, text in found.items():
-            renamed = f"#define {call.want} g{number}_{call.want}\n"
-            renamed += f"#define {call.want}_batch g{number}_{call.want}_batch\n"
-            undone = f"#undef {call.want}\n#undef {call.want}_batch\n"
+            names = [f"{call.want}{end}" for end in ("", "_batch", "_rows", "_columns")]
+            renamed = "".join(f"#define {name} g{number}_{name}\n" for name in names)
+            undone = "".join(f"#undef {name}\n" for name in names)
             ending = undone if name.endswith(".h") else ""
             Path(name).write_text(renamed + text + ending, encoding="utf-8")
         sources.append(path.name)

@@ -23,6 +23,7 @@ from .options import Options
 from .planning import Plan, files, written
 from .refilling import Buffers, copying
 from .shipping import Shipment, in_python
+from .sparse import Sparse
 
 ABSENT = np.zeros(())  # stands for a number that is not needed and was not given
 NUMBERS = frozenset((float, int, np.float64))  # plain numbers: one point
@@ -136,6 +137,14 @@ class Compiled:
         function = self._function(self._options.dtype)
         made = getattr(function, "buffers", None)
         return copying(self._task, function, self._options.dtype) if made is None else made()
+
+    @property
+    def pattern(self) -> tuple[Any, Any]:
+        """(rows, columns) of the entries of a sparse matrix, in the order of its values."""
+        matrix = self._task.results
+        if not isinstance(matrix, Sparse):
+            raise GraphcError("pattern is that of a sparse matrix; compile with sparse=True")
+        return matrix.pattern
 
     def _check(self, place: int, value: Any) -> None:
         """Refuses an argument that is not real; what is not needed may be None."""

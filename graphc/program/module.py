@@ -158,8 +158,7 @@ def module(
 
     text = ArrayText(library, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
     functions = [function(one, body(one), text, naming) for one in tasks]
-    compared = check and not isinstance(first.results, Sparse)
-    checks = self_check(first, tasks[-1], text, naming) if compared else ""
+    checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)
     package = f"import {library.package} as {library.namespace}"
     imports = "".join(f"{line}\n" for line in (package, *sorted(text.imports)))

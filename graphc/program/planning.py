@@ -55,11 +55,11 @@ def planned(asked: Question, chosen: Options) -> tuple[Task, Plan]:
 
 def companions(asked: Question, chosen: Options) -> list[Task]:
     """The function that a module's check of itself needs, if it is another one."""
-    compared = chosen.style in chosen.backend.compared and not chosen.sparse
+    compared = chosen.style in chosen.backend.compared
     if not asked.want.companion or not compared:
         return []
     other = replace(asked, want=WANTS[asked.want.companion])
-    return [_task(other, "reverse", replace(chosen, every=None, budget=None))]
+    return [_task(other, "reverse", replace(chosen, every=None, budget=None, sparse=False))]
 
 
 def in_words(one: Task, chosen: Options) -> tuple[Task, Options]:

@@ -200,16 +200,14 @@ class Returned:
             f"{structure} = scipy.sparse.csr_matrix(({', '.join(arrays)}), shape={matrix.shape})"
         )
         self.lines.append(f"{data} = {arrays[0]}.copy()")
-        written = matrix.constant != 0
-        for row, places, once in matrix.parts:
+        for row, places, once, adds in matrix.fillings():
             index = chosen(places)
             where = index.subscript or text.held(f"{np}.array({index.listed()})")
             if not once:
                 self.lines.append(f"{np}.add.at({data}, {where}, {self.names[row]})")
             else:
-                sign = "+=" if written[places].any() else "="
+                sign = "+=" if adds else "="
                 self.lines.append(f"{data}[{where}] {sign} {self.names[row]}")
-            written[places] = True
         self.lines += [
             f"{name} = copy.copy({structure})",
             f"{name}.data, {name}.indices = {data}, {structure}.indices.copy()",

@@ -36,8 +36,6 @@ class Buffers:
 
 def parts(results: Results[Row], want: str) -> Iterator[tuple[Key, Any]]:
     """(name, row or matrix) of everything that is returned, in the order of the rows."""
-    if isinstance(results, Sparse):
-        raise GraphcError("buffers() are for dense results; leave sparse=True out")
     if isinstance(results, tuple):
         value, other = results
         if isinstance(other, dict) and "value" in other:
@@ -67,12 +65,13 @@ def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:
         key: np.zeros(_shape(one, part), dtype=dtype)
         for key, part in parts(one.results, one.asked.want.name)
     }
+    sparse = isinstance(one.results, Sparse)
     arguments, arrays = list(args.values()), list(results.values())
 
     def run() -> None:
         found = dict(parts(function(*arguments), one.asked.want.name))
         for array, value in zip(arrays, found.values(), strict=True):
-            array[...] = value
+            array[...] = value.data if sparse else value
 
     return Buffers(args, results, run)
 
@@ -81,6 +80,8 @@ def _shape(one: Task, part: Any) -> tuple[int, ...]:
     if isinstance(part, Matrix):
         sides = (part.heights, part.widths)
         return tuple(sum(math.prod(_numbers(shape)) for shape in side) for side in sides)
+    if isinstance(part, Sparse):
+        return np.shape(part.constant)
     return _numbers(one.program.shape(part))
 
 

@@ -10,6 +10,7 @@ from .array_text import ArrayText
 from .naming import Naming
 from .points import find_point
 from .question import Matrix
+from .sparse import Sparse
 
 if TYPE_CHECKING:
     from .module import Task
@@ -219,7 +220,7 @@ def matrix(here: Comparison) -> list[str]:
     """Jacobians and Hessians, times the direction."""
     first, np, pairs = here.first, here.np, here.pairs()
     second = first.asked.want.order == 2
-    if not isinstance(first.results, Matrix):
+    if not isinstance(first.results, (Matrix, Sparse)):
         argument = pairs[0][1]
         member = f'["{pairs[0][0]}"]' if second else ""
         shape = first.graph.shape(first.graph.row(first.asked.wrt[0]))

@@ -7,8 +7,9 @@ pairs with the terms of its operand: work and memory are those of the entries th
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -48,6 +49,38 @@ class Sparse(Generic[Row]):
     indices: Indices
     pointers: Indices
     shape: tuple[int, int]
+
+    @property
+    def pattern(self) -> tuple[Indices, Indices]:
+        """(rows, columns) of the entries, in their order: row by row, columns ascending."""
+        rows = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.pointers))
+        return rows, self.indices.astype(np.int32)
+
+    def fillings(self) -> Iterator[tuple[Row, Indices, bool, bool]]:
+        """(row, its places, all distinct, whether it is added to what stands there), in order."""
+        written = self.constant != 0
+        for row, places, once in self.parts:
+            yield row, places, once, not once or bool(written[places].any())
+            written[places] = True
+
+
+def assembling(matrix: Sparse[Row], dtype: Any) -> Callable[[Indices], Any]:
+    """A function from the entries to scipy's matrix of them, which shares nothing with others.
+
+    The structure is checked once; what a constructor would check again takes longer than copies.
+    """
+    from scipy.sparse import csr_matrix
+
+    constant = matrix.constant.astype(dtype)
+    whole = csr_matrix((constant, matrix.indices, matrix.pointers), shape=matrix.shape)
+
+    def assembled(entries: Indices) -> Any:
+        found = copy.copy(whole)
+        found.data, found.indices = entries, whole.indices.copy()
+        found.indptr = whole.indptr.copy()
+        return found
+
+    return assembled
 
 
 def sparse_matrix(

@@ -54,6 +54,8 @@ class LoopWriter(Protocol):
 
     def scratch(self, size: int) -> str: ...  # an array to work in, by its name
 
+    def part(self, whole: Variable, start: int, size: int) -> str: ...  # elements one by one
+
 
 def nested(loops: Loops, body: str) -> str:
     """The body in loops, the first outermost."""

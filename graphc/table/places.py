@@ -150,6 +150,13 @@ def covers(index: Index, size: Any) -> bool:
     return isinstance(size, int) and np.unique(index.array).size - index.has_gaps == size
 
 
+def run_from(index: Index) -> int | None:
+    """The first place, if the others follow it one by one."""
+    if isinstance(index, Slice):
+        return index.start if index.step == 1 else None
+    return None if index.shape or index.has_gaps else int(index.array)
+
+
 def united(one: Slice | Places, other: Slice | Places) -> Slice | Places:
     """The places of both, each once, in order."""
     first, second = sorted((one, other), key=lambda index: getattr(index, "start", 0))

@@ -12,7 +12,7 @@ from ..shapes import Shape, Size, concrete, resolve
 from .arrays import bound_exact, boxed, elements, unboxed
 from .loops import Loops, LoopWriter, Variable, nested
 from .matrix_form import Form, Piece, bracket
-from .places import Index, Slice, Window, covers
+from .places import Index, Slice, Window, covers, run_from
 from .selection_words import (
     gather_latex,
     gather_line,
@@ -194,6 +194,7 @@ def _moved(writer: LoopWriter, index: Index, loops: Loops, moving: Callable[[str
     """Loops in which elements are moved, given the place that is named; none for a gap."""
     chosen = _chosen(writer, index)
     body = moving(chosen)
+    loops = [(name, size) for name, size in loops if size != 1 or name == "i1"]
     writer.add(nested(loops, f"if ({chosen} >= 0)\n    {body}" if index.has_gaps else body))
 
 
@@ -204,10 +205,15 @@ def _gather_loops(
     axis = settings["axis"] % len(x.shape)
     before, after = _around(x.shape, axis, 1)
     count = math.prod(index.shape)
+    start = run_from(index)
+    if before == 1 and start is not None:  # the memory of the operand
+        if result.shape:
+            return writer.part(x, start * after, result.size)
+        return x.element(str(start))
 
     def moving(chosen: str) -> str:
-        target = result.element(_flat(count, "i1", after))
-        return f"{target} = {x.element(_flat(x.shape[axis], chosen, after))};"
+        target = result.element(_flat(before, count, "i1", after))
+        return f"{target} = {x.element(_flat(before, x.shape[axis], chosen, after))};"
 
     writer.declare(result, zero=index.has_gaps)
     _moved(writer, index, [("i0", before), ("i1", count), ("i2", after)], moving)
@@ -225,17 +231,18 @@ def _scatter_loops(
     adds = "=" if index.distinct else "+="  # what is added to 0 has no sign
 
     def moving(chosen: str) -> str:
-        target = result.element(_flat(result.shape[lead], chosen, after))
-        return f"{target} {adds} {x.element(_flat(count, 'i1', after))};"
+        target = result.element(_flat(before, result.shape[lead], chosen, after))
+        return f"{target} {adds} {x.element(_flat(before, count, 'i1', after))};"
 
     writer.declare(result, zero=True)
     _moved(writer, index, [("i0", before), ("i1", count), ("i2", after)], moving)
     return result.text
 
 
-def _flat(size: int, chosen: str, after: int) -> str:
+def _flat(before: int, size: int, chosen: str, after: int) -> str:
     """The flat place of an element: before the axis, on it, behind it."""
-    return f"(i0 * {size} + {chosen}) * {after} + i2"
+    along = chosen if before == 1 else f"i0 * {size} + {chosen}"
+    return along if after == 1 else f"({along}) * {after} + i2"
 
 
 define(

@@ -256,6 +256,16 @@ def sparse(case: Case, rng: random.Random) -> Answers:
     return _matrix(case, rng, want="jacobian", sparse=True)
 
 
+@route("sparse, C", share=0.02)  # a compiler starts for each
+def sparse_in_c(case: Case, rng: random.Random) -> Answers:
+    if shutil.which("cc") is None or case.graph.named_sizes():
+        return {}
+    style = rng.choice(["fast", "readable"])
+    found = _matrix(case, rng, want="jacobian", sparse=True, backend="c", style=style)
+    f = case.graph.compile(case.loss, case.leaves, want="hessian", sparse=True, backend="c")
+    return found | hessian_of(case, f(case.at).toarray())
+
+
 @route("sparse, second", share=0.2)
 def sparse_second(case: Case, rng: random.Random) -> Answers:
     f = case.graph.compile(case.loss, case.leaves, want="hessian", sparse=True)

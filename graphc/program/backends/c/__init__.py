@@ -41,4 +41,5 @@ C = Backend(
     header=header,
     require=require,
     own_maths=True,
+    sparse=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from ...module import Task
 from ...program import ProgramRow
 from ...question import Matrix, Results
+from ...refilling import Buffers, parts
+from ...sparse import Sparse, assembling
 from .building import library, require_compiler
 from .file import File, Written
 
@@ -98,7 +101,8 @@ class _Calls:
         rows = {row for row in one.arguments if row in one.read}
         self.read = [row in rows for row in one.arguments]
         self.labels = [graph.names[row] for row in one.arguments]
-        self.tree = unpacking(one.results)
+        self.task = one
+        self.tree = unpacking(one.results, self.dtype)
 
     def work(self) -> Any:
         """Room for intermediate values; each call has its own."""
@@ -106,9 +110,16 @@ class _Calls:
 
     def pointers(self, arrays: Sequence[Any]) -> Any:
         """Where arrays stand; None is nowhere."""
-        return (ctypes.c_void_p * max(len(arrays), 1))(
-            *(None if array is None else array.ctypes.data for array in arrays)
-        )
+        places = [None if array is None else array.ctypes.data for array in arrays]
+        return (ctypes.c_void_p * max(len(arrays), 1))(*places)
+
+    def around(self, run: Any, places: Sequence[Any], args: Sequence[Any], results: Any) -> Buffers:
+        """Buffers of these arrays, for calls that pass the same places again and again."""
+        named = parts(self.task.results, self.task.asked.want.name)
+        keyed = {key: array for (key, _), array in zip(named, results, strict=True)}
+        places[0].kept = (args, results)  # as long as there is a call
+        call = partial(run, *places, self.work())
+        return Buffers(dict(zip(self.labels, args, strict=True)), keyed, call)
 
 
 class _Points(_Calls):
@@ -141,14 +152,24 @@ class _Points(_Calls):
         self.one(self.inside(*given), out, self.work())
         if not self.has_matrices:
             return self.tree(list(map(self.dtype.type, out)))
+        return self.tree([part.copy()[()] for part in self._parts(out)])
+
+    def _parts(self, out: Any) -> list[Any]:
+        """The results as arrays in the memory that one point wrote them to."""
         flat = np.frombuffer(out, dtype=self.dtype)
-        results, start = [], 0
+        found, start = [], 0
         for shape in self.shapes:
             size = math.prod(shape)
-            part = flat[start : start + size]
-            results.append(part.copy().reshape(shape) if shape else part[0])
+            found.append(flat[start : start + size].reshape(shape))
             start += size
-        return self.tree(results)
+        return found
+
+    def buffers(self) -> Buffers:
+        """Arrays that stand where the function reads and writes."""
+        inside, outside = self.inside(), self.outside()
+        numbers = np.frombuffer(inside, dtype=self.dtype)
+        args = [numbers[place : place + 1].reshape(()) for place, _ in enumerate(self.labels)]
+        return self.around(self.one, (inside, outside), args, self._parts(outside))
 
     def _at_many(self, given: Sequence[Any]) -> Any:
         arrays = [
@@ -186,6 +207,13 @@ class _Arrays(_Calls):
         self.door(self.pointers(arrays), self.pointers(results), self.work())
         return self.tree([result[()] for result in results])
 
+    def buffers(self) -> Buffers:
+        """Arrays whose places the function is told."""
+        args = [np.zeros(shape, dtype=self.dtype) for shape in self.shapes]
+        results = [np.zeros(output.shape, dtype=self.dtype) for output in self.head.outputs]
+        places = self.pointers(args), self.pointers(results)
+        return self.around(self.door, places, args, results)
+
     def _argument(self, place: int, value: Any) -> Any:
         """An argument as an array of its shape; what is not needed may be absent."""
         shape = self.shapes[place]
@@ -199,10 +227,12 @@ class _Arrays(_Calls):
 
 def _in_order(array: Any) -> Any:
     """The elements in row-major order, where a pointer may read them."""
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
     return np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
 
 
-def unpacking(results: Results[ProgramRow]) -> Unpack:
+def unpacking(results: Results[ProgramRow], dtype: Any) -> Unpack:
     """How the flat results of a call become the answer: numbers, arrays, dicts by name."""
     count = 0
 
@@ -212,10 +242,13 @@ def unpacking(results: Results[ProgramRow]) -> Unpack:
             place = count
             count += 1
             return lambda flat: flat[place]
+        if isinstance(part, Sparse):  # the only result
+            assembled = assembling(part, dtype)
+            return lambda flat: assembled(flat[0])
         if isinstance(part, dict):
             inner = {name: made(value) for name, value in part.items()}
             return lambda flat: {name: take(flat) for name, take in inner.items()}
-        assert isinstance(part, tuple), "C has no sparse matrices"
+        assert isinstance(part, tuple)
         parts = [made(value) for value in part]
         return lambda flat: tuple([take(flat) for take in parts])
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from ....structure.rows import GraphRow
 from ... import selfcheck
 from ...points import Direction, Number, Point, Wave, find_point
+from ...program import ProgramRow
 from ...selfcheck import STEP, is_comparable
+from ...sparse import Sparse
 from .signature import Argument, Output
 
 if TYPE_CHECKING:
@@ -283,6 +285,9 @@ def _change_of_slopes(check: _Check) -> tuple[list[str], int]:
 def _matrix(check: _Check) -> tuple[list[str], int]:
     """The matrix times the direction."""
     arguments = [check.argument(row) for row in check._sources()]
+    results = check.first.one.results
+    if isinstance(results, Sparse):
+        return _entries(check, results, arguments)
     width = sum(map(_size, arguments))
     height = check.first.head.outputs[0].size // width if width else 0
     lines, left = [f"for (k = 0; k < {height}; k++) {{"], 0
@@ -291,6 +296,25 @@ def _matrix(check: _Check) -> tuple[list[str], int]:
         lines += [f"    {part}" for part in _over(_size(one), line)]
         left += _size(one)
     return [*lines, "}", *check.differences(check.all_measured)[0]], max(height, 1)
+
+
+def _entries(
+    check: _Check, matrix: Sparse[ProgramRow], arguments: Sequence[Argument]
+) -> tuple[list[str], int]:
+    """The sparse matrix times the direction."""
+    rows, columns = check.first.pattern
+    lines, left = [f"for (int i = 0; i < {len(matrix.indices)}; i++) {{"], 0
+    for one in arguments:
+        right = left + _size(one)
+        lines += [
+            f"    if ({columns}[i] >= {left} && {columns}[i] < {right})",
+            f"        derived[{rows}[i]] += out_0[i] * along_{one.name}[{columns}[i] - {left}];",
+        ]
+        left = right
+    height = matrix.shape[0]
+    return [*lines, "}", f"k = {height};", *check.differences(check.all_measured)[0]], max(
+        height, 1
+    )
 
 
 COMPARING: dict[object, Comparing] = {

@@ -15,6 +15,7 @@ from ...c_names import CNames, plain
 from ...c_text import CText
 from ...module import Task, graph_lines, summary
 from ...readable import headings, notes
+from ...sparse import Sparse
 from .check import Checking
 from .comments import comment_block
 from .functions import Functions
@@ -22,7 +23,7 @@ from .maths import POINTS_AT_ONCE as AT_ONCE
 from .maths import OwnMaths
 from .memory import Body, laid_out
 from .signature import Argument, Output, Signature, listed, signature
-from .statements import Shelf, Statements
+from .statements import Shelf, Statements, table
 
 if TYPE_CHECKING:
     from ...options import Options
@@ -44,6 +45,9 @@ APART = """\
 """
 
 
+SIDES = ("rows", "columns")  # of the entries of a sparse matrix
+
+
 @dataclass(frozen=True)
 class Written:
     """A function that was written."""
@@ -59,6 +63,15 @@ class Written:
     @property
     def work_name(self) -> str:
         return f"{self.head.function.upper()}_WORK"
+
+    @property
+    def pattern(self) -> dict[str, list[int]]:
+        """{name: numbers} of the arrays that say where the entries of a sparse matrix stand."""
+        matrix = self.one.results
+        if not isinstance(matrix, Sparse):
+            return {}
+        named = zip(SIDES, matrix.pattern, strict=True)
+        return {f"{self.head.function}_{side}": numbers.tolist() for side, numbers in named}
 
 
 def module(tasks: Sequence[Task], chosen: Options, check: bool) -> str:
@@ -81,7 +94,8 @@ class File:
         fixed = {name for name in users for stem in called if name.startswith(f"{stem}_part")}
         for op in {op for one in tasks for op in one.program.ops if op in OPERATIONS}:
             fixed |= set(OPERATIONS[op].definitions.get("loops", ()))
-        heads = {f"{name}{end}" for name in called for end in ("", "_batch")}
+        ends = ("", "_batch", *(f"_{side}" for side in SIDES))
+        heads = {f"{name}{end}" for name in called for end in ends}
         names = CNames({*users, *fixed, *heads, "main"})
         self.maths = OwnMaths(chosen.dtype) if chosen.maths == "own" else None
         text = CText(chosen.dtype)
@@ -113,7 +127,7 @@ class File:
         own_words = (
             {own, f"{own}_batch", f"{own}_quick", "out"} if self.maths else {own, f"{own}_batch"}
         )
-        own_words |= {*self.functions.called.values(), *loops}
+        own_words |= {*self.functions.called.values(), *loops, *(f"{own}_{x}" for x in SIDES)}
         names = CNames({*self.fixed, *own_words})
         head = signature(one, self.shelf.text.type, names, end)
         readable = one.options.style == "readable"
@@ -133,8 +147,10 @@ class File:
             *[APART] * bool(first.body.parts),
             *(self.maths.text(quick=self.quick is not None) if self.maths else []),
             *self._shared(),
-            *self._texts(first),
         ]
+        if check:
+            parts += [table("const int", *side) for side in first.pattern.items()]
+        parts += self._texts(first)
         if check:
             parts = ["\n".join([*comment_block(self._told()), ""]), *parts, *self._check()]
         return "\n".join(parts)
@@ -224,7 +240,10 @@ class File:
         ]
         if work:
             lines += [f"#define {written.work_name} {written.body.work}", ""]
+        for name, numbers in written.pattern.items():
+            lines += [f"extern const int {name}[{max(len(numbers), 1)}];"]
         lines += [
+            *[""] * bool(written.pattern),
             *comment_block(self._signature_told(written, batch=False)),
             *listed(head.parameters(False, work), f"void {head.function}", ";"),
             "",
@@ -269,6 +288,14 @@ class File:
         told = [f"    {x.name}: {shape_text(x.shape)}" for x in shaped if x.shape]
         if told and not batch:
             lines += ["", "Arrays are in row-major order:", "", *told]
+        if isinstance(one.results, Sparse):
+            (output,), (rows, columns) = head.outputs, written.pattern
+            lines += [
+                "",
+                f"{output.name} has the {output.size} entries of a sparse matrix of shape",
+                f"{one.results.shape}, row by row; all others are 0. Entry k stands in row",
+                f"{rows}[k] and column {columns}[k].",
+            ]
         if written.needs_work:
             lines += ["", f"{head.work}: room for {written.work_name} numbers."]
         return [*lines, "", "Results must not overlap arguments or each other."]

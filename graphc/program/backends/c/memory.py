@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from ...buffers import Pool
 from ...program import ProgramRow
+from .elements import Value
 from .signature import Signature, listed
-from .statements import Statement, Value
+from .statements import Statement
 
 LONGEST_PART = 200  # lines
 LONGEST_WHOLE = 300  # lines of a function that is not cut
@@ -51,8 +52,9 @@ def _arrays(statements: Chunk, values: Mapping[ProgramRow, Value]) -> Iterator[t
     """(name, elements) of each array that needs room."""
     for one in statements:
         yield from one.scratch
-        if one.row is not None and values[one.row].size and not values[one.row].home:
-            yield values[one.row].name, values[one.row].size
+        for row in one.rows:
+            if values[row].size and not values[row].home:
+                yield values[row].name, values[row].size
 
 
 def _with_arrays(head: Signature, one: Statement, values: Mapping[ProgramRow, Value]) -> list[str]:
@@ -62,9 +64,11 @@ def _with_arrays(head: Signature, one: Statement, values: Mapping[ProgramRow, Va
 
 
 def _unread(head: Signature, statements: Chunk, values: Mapping[ProgramRow, Value]) -> list[str]:
-    """The arguments that no statement mentions, of which a compiler would warn."""
+    """The parameters that no statement mentions, of which a compiler would warn."""
     read = {values[row].name for one in statements for row in one.reads}
-    return [one.name for one in head.arguments if one.name not in read]
+    read |= {name for one in statements for name in one.outputs}
+    names = [*(one.name for one in head.arguments), *(one.name for one in head.outputs)]
+    return [name for name in names if name not in read]
 
 
 def _cut(statements: Chunk) -> Iterator[list[Statement]]:
@@ -105,12 +109,12 @@ class _Plan:
             for one in step:
                 for name, size in one.scratch:
                     self._scratch[name] = self._room(size, number, taken)
-                row = one.row
-                if row is None or self.values[row].home:
-                    continue
-                size, end = self.values[row].size, last.get(row, number)
-                if size or (end > number and len(self.chunks) > 1):
-                    self.places[row] = self._room(size or 1, end, taken)
+                for row in one.rows:
+                    if self.values[row].home:
+                        continue
+                    size, end = self.values[row].size, last.get(row, number)
+                    if size or (end > number and len(self.chunks) > 1):
+                        self.places[row] = self._room(size or 1, end, taken)
             for kind, buffer in taken.pop(number, []):
                 self._pool.give_back(kind, buffer)
 
@@ -132,9 +136,9 @@ class _Plan:
     def _pointed(self, one: Statement) -> list[str]:
         """A statement after the pointers to the arrays that it fills or works in."""
         lines = one.above + [self._pointer(name, self._scratch[name]) for name, _ in one.scratch]
-        row = one.row
-        if row is not None and row in self.places and self.values[row].size:
-            lines.append(self._pointer(self.values[row].name, self.places[row]))
+        for row in one.rows:
+            if row in self.places and self.values[row].size:
+                lines.append(self._pointer(self.values[row].name, self.places[row]))
         return lines + one.lines
 
     def _pointer(self, name: str, place: int) -> str:
@@ -143,7 +147,7 @@ class _Plan:
     def _part(self, number: int, chunk: Chunk) -> str:
         """Writes a part, and gives its call."""
         head, values = self.head, self.values
-        made = {one.row for one in chunk if one.row is not None}
+        made = {row for one in chunk for row in one.rows}
         read = dict.fromkeys(row for one in chunk for row in sorted(one.reads))
         opening = [
             self._pointer(values[row].name, self.places[row])
@@ -157,7 +161,8 @@ class _Plan:
             inside.insert(0, f"(void){head.work};")
         closing = [
             f"{head.work}[{self.places[row]}] = {values[row].name};"
-            for row in (one.row for one in chunk)
+            for one in chunk
+            for row in one.rows
             if row in self.places and not values[row].size
         ]
         homes = {values[row].home for row in read} | {name for one in chunk for name in one.outputs}

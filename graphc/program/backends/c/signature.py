@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ....errors import GraphcError
 from ....shapes import Shape
 from ....structure.rows import GraphRow
@@ -14,6 +16,7 @@ from ...c_names import CNames, plain
 from ...module import Task
 from ...program import ProgramRow
 from ...question import Matrix
+from ...sparse import Sparse
 
 LARGEST = 2**31 - 1  # elements of an array: places are of type int
 Sizes = tuple[int, ...]
@@ -45,12 +48,22 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Scattered:
+    """A row of the program whose elements go each to a place of its own in a result."""
+
+    row: ProgramRow
+    places: Any  # as NumPy's array
+    adds: bool  # to what stands there
+
+
+@dataclass(frozen=True)
 class Output:
     """A result, which the function writes through a pointer."""
 
     name: str
     shape: Sizes
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block | Scattered, ...]
+    constant: Any = None  # what stands there first, as NumPy's array
 
     @property
     def size(self) -> int:
@@ -105,7 +118,7 @@ def signature(one: Task, type_: str, names: CNames, end: str = "") -> Signature:
         Argument(row, graph.names[row], names.of(graph.names[row]), sizes(graph.shape(row)))
         for row in one.arguments
     )
-    outputs = tuple(Output(names.fresh(name), *_placed(part, one)) for name, part in _parts(one))
+    outputs = tuple(_output(names.fresh(name), part, one) for name, part in _parts(one))
     work, count = names.fresh("work"), names.fresh("n")
     return Signature(plain(one.asked.want.name) + end, type_, arguments, outputs, work, count)
 
@@ -142,12 +155,16 @@ def _parts(one: Task) -> Iterator[tuple[str, Any]]:
                 yield "_".join([*keys, stem]), inner
 
 
-def _placed(part: ProgramRow | Matrix[ProgramRow], one: Task) -> tuple[Sizes, tuple[Block, ...]]:
-    """The shape of a result, and the rows that fill it."""
+def _output(
+    name: str, part: ProgramRow | Matrix[ProgramRow] | Sparse[ProgramRow], one: Task
+) -> Output:
+    """A result, and the rows that fill it."""
     if isinstance(part, int):
         shape = sizes(one.program.shape(part))
         size = math.prod(shape)
-        return shape, (Block(part, 0, 1, size, size),)
+        return Output(name, shape, (Block(part, 0, 1, size, size),))
+    if isinstance(part, Sparse):
+        return _entries(name, part)
     heights = [math.prod(sizes(shape)) for shape in part.heights]
     widths = [math.prod(sizes(shape)) for shape in part.widths]
     stride, blocks, above = sum(widths), [], 0
@@ -157,7 +174,17 @@ def _placed(part: ProgramRow | Matrix[ProgramRow], one: Task) -> tuple[Sizes, tu
             blocks.append(Block(row, above * stride + left, height, width, stride))
             left += width
         above += height
-    return (sum(heights), stride), tuple(blocks)
+    return Output(name, (sum(heights), stride), tuple(blocks))
+
+
+def _entries(name: str, matrix: Sparse[ProgramRow]) -> Output:
+    """The entries of a sparse matrix, in the order of its pattern."""
+    found, missing = [], np.ones(matrix.constant.shape, dtype=bool)
+    for row, places, _, adds in matrix.fillings():
+        found.append(Scattered(row, places, adds))
+        missing[places] &= adds
+    constant = matrix.constant if missing.any() else None
+    return Output(name, matrix.constant.shape, tuple(found), constant)
 
 
 def listed(parameters: Sequence[str], head: str, end: str) -> list[str]:

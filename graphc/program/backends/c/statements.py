@@ -10,44 +10,35 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ....algebra.exact import as_float
 from ....errors import GraphcError
 from ....structure.rows import GraphRow
 from ....table.functions import FUNCTIONS
 from ....table.loops import Loops, Tongue, Variable, axes_names, nested, place
+from ....table.loops import block as braced
 from ....table.matrix_form import ATOM, Piece, bracket
+from ....table.places import Slice, chosen
 from ....table.tensors import OPERATIONS
 from ...c_names import CNames
 from ...c_text import LONGEST, CText, counted_uses
 from ...module import Task
 from ...program import ProgramRow
 from .comments import comment
-from .signature import Block, Output, Signature, sizes
+from .elements import NO_PLACES, NOTHING, Elements, Line, Loop, Reads, Value, direct, readers
+from .signature import Block, Output, Scattered, Signature
 
-Reads = frozenset[ProgramRow]
-NOTHING: Reads = frozenset()
 ITEMS_PER_LINE = 12  # numbers of a table
-
-
-@dataclass(frozen=True)
-class Value:
-    """A variable of the function: a number, or an array that needs room."""
-
-    name: str
-    type: str
-    size: int = 0  # elements of an array; 0 for a number
-    home: str = ""  # the argument or the result that it stands in
 
 
 @dataclass
 class Statement:
-    """Some lines, the value that they compute, and the values and results that they mention."""
+    """Some lines, the values that they compute, and the values and results that they mention."""
 
     lines: list[str]
-    row: ProgramRow | None = None
+    rows: tuple[ProgramRow, ...] = ()
     above: list[str] = field(default_factory=list)  # comments
     reads: Reads = NOTHING
     outputs: frozenset[str] = frozenset()
@@ -60,7 +51,8 @@ class Shelf:
 
     text: CText
     names: CNames
-    tables: dict[str, str] = field(default_factory=dict)  # contents -> name
+    # (type, numbers) -> name
+    tables: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -77,18 +69,26 @@ class Shelf:
 
     def table(self, type_: str, items: Sequence[str]) -> str:
         """The name of an array of constants, which stands once in the file."""
-        lines = [
-            "    " + ", ".join(items[start : start + ITEMS_PER_LINE])
-            for start in range(0, len(items), ITEMS_PER_LINE)
-        ]
-        inside = ",\n".join(lines) or "    0"
-        content = f"static const {type_} {{}}[{max(len(items), 1)}] = {{{{\n{inside}\n}}}};\n"
+        content = type_, tuple(items)
         if content not in self.tables:
             self.tables[content] = self.names.numbered("table")
         return self.tables[content]
 
     def texts(self) -> list[str]:
-        return [content.format(name) for content, name in self.tables.items()]
+        return [
+            table(f"static const {type_}", name, items)
+            for (type_, items), name in self.tables.items()
+        ]
+
+
+def table(kind: str, name: str, items: Sequence[object]) -> str:
+    """The definition of an array of constants."""
+    texts = [str(item) for item in items] or ["0"]
+    lines = [
+        "    " + ", ".join(texts[start : start + ITEMS_PER_LINE])
+        for start in range(0, len(texts), ITEMS_PER_LINE)
+    ]
+    return f"{kind} {name}[{len(texts)}] = {{\n" + ",\n".join(lines) + "\n};\n"
 
 
 class Statements:
@@ -107,32 +107,33 @@ class Statements:
         self.program, self.text = one.program, shelf.text
         self.notes, self.headings = notes, headings
         self.readable = one.options.style == "readable"
-        self.shapes = [sizes(self.program.shape(row)) for row in self.program.in_order()]
+        self.elements = Elements(self.program, head, self.text)
+        self.shapes = self.elements.shapes
         self.values: dict[ProgramRow, Value] = {}  # the rows that are variables
         self.found: list[Statement] = []
-        self._pieces: list[Piece] = []  # the text of each number; of an array, its name
-        self._reads: list[Reads] = []
-        # arrays whose elements stand in the loop that reads them
-        self._inside: set[ProgramRow] = set()
+        self._open: Loop | None = None
         blocks = [block for output in head.outputs for block in output.blocks]
         self._uses = counted_uses(self.program, [block.row for block in blocks])
         self._results = {block.row for block in blocks}
+        self._scattered = {block.row for block in blocks if isinstance(block, Scattered)}
         self._targets = {output.name: output for output in head.outputs}
-        self._homes = self._direct(head.outputs)
+        self._homes = direct(self.program, head)
+        self._feeds, self._reader = readers(self.program)
         self._coming = sorted(headings)
 
     def written(self) -> list[Statement]:
         """All statements, the results last."""
-        self._readers()
+        for output in self.head.outputs:
+            self._start(output)
         arguments = {one.label: one for one in self.head.arguments}
         for row in self.program.in_order():
             op = self.program.ops[row]
             if self.program.is_leaf(row):
                 one = arguments[self.program.settings(row)["name"]]
                 self.values[row] = Value(one.name, self.text.type, math.prod(one.shape), one.name)
-                self._keep((one.name, ATOM), frozenset((row,)))
+                self.elements.keep((one.name, ATOM), frozenset((row,)))
             elif op in ("const", "pi", "size"):
-                self._keep(self._constant(row), NOTHING)
+                self.elements.keep(self._constant(row), NOTHING)
             elif op in OPERATIONS:
                 self._operation(row)
             elif self.shapes[row]:
@@ -142,57 +143,31 @@ class Statements:
         for output in self.head.outputs:
             for block in output.blocks:
                 self._deliver(output, block)
+        self._close()
         return self.found
-
-    def _keep(self, piece: Piece, reads: Reads) -> None:
-        self._pieces.append(piece)
-        self._reads.append(reads)
-
-    def _direct(self, outputs: Sequence[Output]) -> dict[ProgramRow, str]:
-        """{row: the result in whose memory it may be computed}."""
-        found: dict[ProgramRow, str] = {}
-        for output in outputs:
-            if len(output.blocks) == 1:
-                row = output.blocks[0].row
-                if self.shapes[row] and self.program.operands[row]:
-                    found.setdefault(row, output.name)
-        return found
-
-    def _readers(self) -> None:
-        """Finds the rows that feed loops, and those that stand inside one."""
-        program = self.program
-        self._feeds: set[ProgramRow] = set()
-        self._reader: dict[ProgramRow, ProgramRow] = {}
-        for row in program.in_order():
-            operands = program.operands[row]
-            if self.shapes[row] or program.ops[row] in OPERATIONS:
-                self._feeds.update(operands)
-            self._reader.update(dict.fromkeys(operands, row))
 
     # Numbers.
 
     def _constant(self, row: ProgramRow) -> Piece:
-        op, settings = self.program.ops[row], self.program.settings(row)
-        if op == "size":
-            return self.text.number(sizes((settings["size"],))[0])
-        value = math.pi if op == "pi" else settings["value"]
-        if not self.shapes[row]:
-            return self.text.number(value)
-        flat = np.asarray(as_float(value), dtype=np.float64).ravel().tolist()
-        items = [self.text.number(number)[0] for number in flat]
-        return self.shelf.table(self.text.type, items), ATOM
+        value = self.elements.constant(row)
+        return (self._numbers(value), ATOM) if self.shapes[row] else self.text.number(value)
+
+    def _numbers(self, values: Any) -> str:
+        """The name of an array of constants."""
+        flat = np.asarray(values, dtype=np.float64).ravel().tolist()
+        return self.shelf.table(self.text.type, [self.text.number(x)[0] for x in flat])
 
     def _number(self, row: ProgramRow) -> None:
         operands = self.program.operands[row]
-        piece = self.text.piece(self.program, row, [self._pieces[o] for o in operands])
-        reads = NOTHING.union(*(self._reads[o] for o in operands))
+        piece = self.text.piece(self.program, row, [self.elements.pieces[o] for o in operands])
+        reads = self.elements.read_by(row)
         labels = self.program.names.get(row, ())
         alone = self._uses[row] == 1 and row in self._results
         shown = self.readable and labels and not (alone and labels[0] in self._targets)
         if shown or self._uses[row] > 1 or len(piece[0]) > LONGEST or row in self._feeds:
             self._assign(row, piece, reads)
         else:
-            self._keep(piece, reads)
+            self.elements.keep(piece, reads)
 
     def _assign(self, row: ProgramRow, piece: Piece, reads: Reads) -> None:
         """A number gets a name."""
@@ -200,8 +175,8 @@ class Statements:
         name = self._name(row)
         self.values[row] = Value(name, type_)
         line = f"const {type_} {name} = {piece[0]};"
-        self._add(Statement([line], row, reads=reads), self._note(row))
-        self._keep((name, ATOM), frozenset((row,)))
+        self._add(Statement([line], (row,), reads=reads), self._note(row), row)
+        self.elements.keep((name, ATOM), frozenset((row,)))
 
     def _name(self, row: ProgramRow) -> str:
         labels = self.program.names.get(row)
@@ -211,20 +186,24 @@ class Statements:
         labels = self.program.names.get(row)
         return self.notes.get(labels[0], "") if labels else ""
 
-    def _add(self, statement: Statement, note: str = "") -> None:
+    def _add(self, statement: Statement, note: str = "", row: ProgramRow | None = None) -> None:
         """Appends a statement, with the heading before it and the rule behind it or above it."""
-        row, before = statement.row, statement.above
-        if self._coming and row is not None and self.program.origin[row] >= self._coming[0]:
+        if self._open is not None and (self.readable or self._open.is_read(statement.reads)):
+            self._close()  # else it may stand before the loop
+        if row is not None and self._is_headed(row):
             reached = [first for first in self._coming if self.program.origin[row] >= first]
-            before.append(comment(self.headings[reached[-1]].lstrip("# ")))
+            statement.above.append(comment(self.headings[reached[-1]].lstrip("# ")))
             del self._coming[: len(reached)]
-        if note:
-            shown = comment(note)
-            if len(statement.lines) == 1 and len(statement.lines[0]) + len(shown) < 82:
-                statement.lines[0] += f" {shown}"
-            else:
-                before.append(shown)
+        if note and len(statement.lines) == 1:
+            *above, statement.lines[0] = _noted(statement.lines[0], note)
+            statement.above += above
+        elif note:
+            statement.above.append(comment(note))
         self.found.append(statement)
+
+    def _is_headed(self, row: ProgramRow) -> bool:
+        """Whether a heading comes before what computes a row."""
+        return bool(self._coming) and self.program.origin[row] >= self._coming[0]
 
     # Tensors.
 
@@ -247,21 +226,27 @@ class Statements:
                 "record loops=, or use backend='numpy'"
             )
         operands = self.program.operands[row]
-        variables = [Variable(bracket(self._pieces[o], ATOM), self.shapes[o]) for o in operands]
+        texts = [bracket(self.elements.pieces[operand], ATOM) for operand in operands]
+        shapes = [self.shapes[operand] for operand in operands]
+        variables = [Variable(*pair) for pair in zip(texts, shapes, strict=True)]
         for name, text in operation.definitions.get("loops", {}).items():
             self.shelf.definitions.setdefault(name, self.shelf.tongue.written(text))
-        reads = NOTHING.union(*(self._reads[o] for o in operands))
-        statement = Statement([], row, reads=reads)
+        reads = self.elements.read_by(row)
+        statement = Statement([], (row,), reads=reads)
         value = self._array(row) if self.shapes[row] else Value(self._name(row), self.text.type)
         lines = Lines(self.shelf, self.names, statement)
         result = Variable(value.name, self.shapes[row])
         text = operation.loops(lines, result, variables, self.program.settings(row))
         if text != value.name and not statement.lines and not statement.scratch:
             self.values.pop(row, None)  # the memory of an operand, or an element of it
-            if not self.shapes[row] and row in self._feeds:
+            shown = self.readable and row in self.program.names
+            if not self.shapes[row] and (shown or row in self._feeds):
                 self._assign(row, (text, ATOM), reads)
-            else:
-                self._keep((text, ATOM), reads)
+                return
+            if shown:
+                said = comment(f"{value.name} is {text.strip('()')}")
+                self._add(Statement([said]), self._note(row), row)
+            self.elements.keep((text, ATOM), reads)
             return
         if text != value.name:
             statement.lines.append(f"const {value.type} {value.name} = {text};")
@@ -273,90 +258,142 @@ class Statements:
         value = self.values[row]
         if value.home:
             statement.outputs = frozenset((value.home,))
-        self._add(statement, self._note(row))
-        self._keep((value.name, ATOM), frozenset((row,)))
+        self._add(statement, self._note(row), row)
+        self.elements.keep((value.name, ATOM), frozenset((row,)))
 
     def _elements(self, row: ProgramRow) -> None:
         """A function element by element: inside the loop of its only reader, or a loop."""
-        operands = self.program.operands[row]
-        reads = NOTHING.union(*(self._reads[o] for o in operands))
+        reads = self.elements.read_by(row)
         if self._stands_inside(row):
-            self._inside.add(row)
-            self._keep(("", ATOM), reads)
+            self.elements.inside.add(row)
+            self.elements.keep(("", ATOM), reads)
             return
         value, shape = self._array(row), self.shapes[row]
-        if self._is_flat(row, shape):
-            at, loops = None, [("i", math.prod(shape))]
-            whole = "i"
-        else:
-            at = axes_names(len(shape))
-            loops, whole = list(zip(at, shape, strict=True)), place(at, shape)
-        body = f"{value.name}[{whole}] = {self._element(row, at, outermost=True)[0]};"
-        self._added(row, Statement(self._loop(loops, body), row, reads=reads))
+        if self.elements.is_flat(row):
+            self._come(math.prod(shape), Line(row), reads)
+            self.elements.keep((value.name, ATOM), frozenset((row,)))
+            return
+        at = axes_names(len(shape))
+        whole = place(at, shape)
+        body = f"{value.name}[{whole}] = {self.elements.formula(row, at)[0]};"
+        loops = self._loop(list(zip(at, shape, strict=True)), body)
+        self._added(row, Statement(loops, (row,), reads=reads))
+
+    # Loops over elements that several rows share.
+
+    def _come(
+        self, size: int, line: Line, reads: Reads, output: str = "", places: Any = NO_PLACES
+    ) -> None:
+        """Adds a line to the loop that is open, if it may stand there, or to a new one."""
+        headed = not line.target and self._is_headed(line.row)
+        if self._open is None or headed or not self._open.takes(size, line, output, places):
+            self._close()
+            self._open = Loop(self.elements, size)
+        self._open.add(line, reads, output, places)
+
+    def _close(self) -> None:
+        """Writes the loop that is open."""
+        loop, self._open = self._open, None
+        if loop is None:
+            return
+        kept = loop.close(self.values)
+        lines = [self.elements.line(line) for line in loop.lines]
+        notes = [self._line_note(line) for line in loop.lines]
+        homes = {self.values[row].home for row in kept} - {""}
+        for row in set(loop.made).difference(kept):
+            del self.values[row]
+        body, note = lines[0], notes[0]
+        if len(lines) > 1:
+            noted = zip(lines, notes, strict=True)
+            body, note = braced(*(text for pair in noted for text in _noted(*pair))), ""
+        statement = Statement(
+            self._loop([("i", loop.size)], body),
+            tuple(kept),
+            reads=loop.reads - self.elements.passing,
+            outputs=frozenset(homes | loop.filled.keys()),
+        )
+        self._add(statement, note, loop.made[0] if loop.made else None)
+
+    def _line_note(self, line: Line) -> str:
+        told = line.target and line.row in self.values  # where it was computed
+        return "" if told else self._note(line.row)
 
     def _loop(self, loops: Loops, body: str) -> list[str]:
         return self.shelf.tongue.written(nested(loops, body)).split("\n")
 
     def _stands_inside(self, row: ProgramRow) -> bool:
         """Whether the loop that reads a row, and only it, can compute its elements."""
-        if self._uses[row] != 1 or row in self._results:
+        if self._uses[row] != 1 or (self.readable and row in self.program.names):
             return False
-        if self.readable and row in self.program.names:
-            return False
-        reader = self._reader[row]
-        inside = self.program.ops[reader] in FUNCTIONS and self.shapes[reader] == self.shapes[row]
-        return inside and len(self._element(row, None, outermost=True)[0]) <= LONGEST
-
-    def _is_flat(self, row: ProgramRow, shape: tuple[int, ...]) -> bool:
-        """Whether all arrays in the formula of an element have the shape of the result."""
-        stack = list(self.program.operands[row])
-        while stack:
-            operand = stack.pop()
-            if operand in self._inside:
-                stack += self.program.operands[operand]
-            elif self.shapes[operand] not in ((), shape):
-                return False
-        return True
-
-    def _element(self, row: ProgramRow, at: Sequence[str] | None, outermost: bool = False) -> Piece:
-        """An element of a row, at the place of the loops: number i, or a variable for each axis."""
-        if not outermost and row not in self._inside:
-            shape = self.shapes[row]
-            if not shape:
-                return self._pieces[row]
-            if at is None:
-                where = "i"
-            else:
-                where = place(at[len(at) - len(shape) :], shape, broadcast=True)
-            return f"{self._pieces[row][0]}[{where}]", ATOM
-        pieces = [self._element(operand, at) for operand in self.program.operands[row]]
-        return self.text.piece(self.program, row, pieces)
+        if row in self._results:
+            inside = row in self._scattered and self.elements.is_flat(row)
+        else:
+            reader = self._reader[row]
+            alike = self.shapes[reader] == self.shapes[row]
+            inside = self.program.ops[reader] in FUNCTIONS and alike
+        return inside and len(self.elements.formula(row)[0]) <= LONGEST
 
     # Results.
 
-    def _deliver(self, output: Output, block: Block) -> None:
+    def _start(self, output: Output) -> None:
+        """Lines that write what stands in a result before any row."""
+        if output.constant is None:
+            return
+        alike = np.ptp(output.constant) == 0
+        source = (
+            self.text.number(output.constant[0])[0]
+            if alike
+            else f"{self._numbers(output.constant)}[i]"
+        )
+        lines = self._loop([("i", output.size)], f"{output.name}[i] = {source};")
+        self._add(Statement(lines, outputs=frozenset((output.name,))))
+
+    def _deliver(self, output: Output, block: Block | Scattered) -> None:
         """Lines that put a row in its place in a result."""
         row, name = block.row, output.name
         value = self.values.get(row)
         if value is not None and value.home == name:
             return
-        text, shape = self._pieces[row][0], self.shapes[row]
+        text, shape = self.elements.pieces[row][0], self.shapes[row]
+        if isinstance(block, Scattered):
+            self._scatter(name, block)
+            return
         if not output.shape:
             lines = [f"*{name} = {text};"]
         elif not shape and block.size == 1:
             lines = [f"{name}[{block.start}] = {text};"]
         elif block.height == 1 or block.width == block.stride:
-            source = f"{text}[i]" if shape else text
             to = f"{block.start} + i" if block.start else "i"
-            lines = self._loop([("i", block.size)], f"{name}[{to}] = {source};")
+            self._come(block.size, Line(row, f"{name}[{to}] ="), self.elements.reads[row], name)
+            return
         else:
             source = f"{text}[i0 * {block.width} + i1]" if shape else text
             to = f"{block.start} + " * bool(block.start) + f"i0 * {block.stride} + i1"
             loops = [("i0", block.height), ("i1", block.width)]
             lines = self._loop(loops, f"{name}[{to}] = {source};")
         note = self._note(row) if value is None else ""
-        statement = Statement(lines, reads=self._reads[row], outputs=frozenset((name,)))
+        statement = Statement(lines, reads=self.elements.reads[row], outputs=frozenset((name,)))
         self._add(statement, note)
+
+    def _scatter(self, name: str, block: Scattered) -> None:
+        """A line of a loop over the elements of a row, each of which has its place."""
+        index = chosen(block.places)
+        if isinstance(index, Slice):
+            to = f"{index.start} + " * bool(index.start)
+            to += f"{index.step} * i" if index.step != 1 else "i"
+        else:
+            to = f"{self.shelf.table('int', list(map(str, index.array.tolist())))}[i]"
+        line = Line(block.row, f"{name}[{to}] {'+=' if block.adds else '='}")
+        reads = self.elements.reads[block.row]
+        self._come(len(block.places), line, reads, name, block.places)
+
+
+def _noted(line: str, note: str) -> list[str]:
+    """A line with the rule behind it, or above it."""
+    if not note:
+        return [line]
+    shown = comment(note)
+    return [f"{line} {shown}"] if len(line) + len(shown) < 82 else [shown, line]
 
 
 @dataclass
@@ -383,3 +420,6 @@ class Lines:
         name = self.names.numbered("room")
         self.statement.scratch.append((name, max(size, 1)))
         return name
+
+    def part(self, whole: Variable, start: int, size: int) -> str:
+        return f"({whole.text} + {start})" if start else whole.text

@@ -65,6 +65,9 @@ class Lines:
     def scratch(self, size: int) -> str:
         return self._array(f"new Float64Array({size})")
 
+    def part(self, whole: Variable, start: int, size: int) -> str:
+        return f"{whole.text}.subarray({start}, {start + size})"
+
     def _array(self, text: str) -> str:
         name = f"a{self.arrays}"
         self.arrays += 1

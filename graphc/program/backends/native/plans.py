@@ -15,8 +15,8 @@ from ....native.library import native
 from ...module import Task
 from ...program import ProgramRow
 from ...question import Matrix, Results
-from ...refilling import Buffers, parts
-from ...sparse import Sparse
+from ...refilling import Buffers, copying, parts
+from ...sparse import Sparse, assembling
 from .kernels import kernels
 from .steps import Steps, steps
 
@@ -64,7 +64,7 @@ class Engine:
         self.taken = [place[one.program.settings(row)["name"]] for row in made.arguments]
         self.read = [place[one.graph.names[row]] for row in one.read]
         self.position = {row: k for k, row in enumerate(made.results)}
-        self.tree = _tree(one.results, self.position)
+        self.tree = _tree(one.results, self.position, self.dtype)
         self.numbers = self._one_point()
 
     def _one_point(self) -> Callable[..., Any] | None:
@@ -88,6 +88,8 @@ class Engine:
     def buffers(self) -> Buffers:
         """Arrays that stand where the plan reads and writes."""
         one = self.one
+        if isinstance(one.results, Sparse):
+            return copying(one, self, self.dtype.name)
         made = steps(one.program, one.schedule.order, one.rows())
         plan = Plan(made, self.dtype.name, 1)
         values = np.zeros(self.library.graphc_slots(plan.address), dtype=self.dtype)
@@ -187,7 +189,7 @@ def _form(results: Results[ProgramRow], position: Places) -> tuple[int, tuple[An
     return form, tuple(slopes)
 
 
-def _tree(results: Results[ProgramRow], position: Places) -> Callable[[Values], Any]:
+def _tree(results: Results[ProgramRow], position: Places, dtype: Any) -> Callable[[Values], Any]:
     """A function from the numbers of the distinct rows to what is returned."""
     if isinstance(results, int):
         place = position[results]
@@ -196,27 +198,25 @@ def _tree(results: Results[ProgramRow], position: Places) -> Callable[[Values], 
         places = np.array([[position[row] for row in line] for line in results.entries])
         return lambda values: np.array(values)[places]
     if isinstance(results, Sparse):
-        return _sparse(results, position)
+        return _sparse(results, position, dtype)
     if isinstance(results, dict):
-        parts = {name: _tree(part, position) for name, part in results.items()}
+        parts = {name: _tree(part, position, dtype) for name, part in results.items()}
         return lambda values: {name: part(values) for name, part in parts.items()}
-    first, second = (_tree(part, position) for part in results)
+    first, second = (_tree(part, position, dtype) for part in results)
     return lambda values: (first(values), second(values))
 
 
-def _sparse(matrix: Sparse[ProgramRow], position: Places) -> Callable[[Values], Any]:
+def _sparse(matrix: Sparse[ProgramRow], position: Places, dtype: Any) -> Callable[[Values], Any]:
     """A function from numbers to the matrix; its structure is made once."""
-    from scipy.sparse import csr_matrix
-
+    assembled, constant = assembling(matrix, dtype), matrix.constant.astype(dtype)
     places = np.concatenate([np.ravel(at) for _, at, _ in matrix.parts] or [np.zeros(0, int)])
     sources = [np.full(np.size(at), position[row]) for row, at, _ in matrix.parts]
     source = np.concatenate(sources or [np.zeros(0, int)])
 
     def built(values: Values) -> Any:
-        data = matrix.constant.astype(np.asarray(values).dtype if values else np.float64)
-        np.add.at(data, places, np.asarray(values, dtype=data.dtype)[source])
-        parts = (data, matrix.indices.copy(), matrix.pointers.copy())
-        return csr_matrix(parts, shape=matrix.shape)
+        entries = constant.copy()
+        np.add.at(entries, places, np.asarray(values, dtype=dtype)[source])
+        return assembled(entries)
 
     return built
 
