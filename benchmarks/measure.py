@@ -66,6 +66,7 @@ class Goal:
     peer: str
     limit: float
     of: str = "best"
+    ours: str = "graphc"  # which contender of ours
 
 
 def options(description: str) -> argparse.Namespace:
@@ -201,8 +202,8 @@ def compare(
         print(f"{figure.name:30.30} {times} {ratio:>10}")
     results = []
     for goal in goals:
-        if goal.peer in figures:
-            ratio = getattr(ours, goal.of) / getattr(figures[goal.peer], goal.of)
+        if goal.peer in figures and goal.ours in figures:
+            ratio = getattr(figures[goal.ours], goal.of) / getattr(figures[goal.peer], goal.of)
             results.append(verdict(goal, ratio))
     return {
         "title": title,
@@ -217,9 +218,13 @@ def compare(
 def verdict(goal: Goal, ratio: float) -> dict[str, Any]:
     """Prints a goal and whether it was met; the same as plain data."""
     what = {"best": "", "setup": "set-up "}.get(goal.of, f"{goal.of} ")
+    who = "" if goal.ours == "graphc" else f"{goal.ours}: "
     word = "met" if ratio <= goal.limit else "MISSED"
-    print(f"  goal: {what}at most {goal.limit:g}x {goal.peer}: {ratio:.2f}x, {word}")
-    return {"peer": goal.peer, "of": goal.of, "limit": goal.limit, "ratio": ratio}
+    print(f"  goal: {who}{what}at most {goal.limit:g}x {goal.peer}: {ratio:.3g}x, {word}")
+    return {
+        **{"peer": goal.peer, "of": goal.of, "limit": goal.limit},
+        **{"ratio": ratio, "ours": goal.ours},
+    }
 
 
 def shown(seconds: float) -> str:
