@@ -32,6 +32,7 @@ def register(commands: Any) -> None:
     emit.add_argument("--dtype", choices=DTYPES, default="float64")
     emit.add_argument("--style", choices=STYLES, default="readable")
     emit.add_argument("--maths", choices=MATHS, default="libm", help="whose functions C calls")
+    emit.add_argument("--sparse", action="store_true", help="only the entries that exist")
     emit.add_argument("-o", "--output", metavar="FILE", default="-", help="default: - prints it")
     takes_file(emit, formats=())
 
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
         dtype=options.dtype,
         style=options.style,
         maths=options.maths,
+        sparse=options.sparse,
     )
     for path, text in found.items():
         if options.output != "-" or path == "-":  # a header goes to a file only

@@ -13,6 +13,7 @@ import threading
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from gc import collect
 from pathlib import Path
 from typing import Any
 
@@ -743,3 +744,31 @@ def test_the_library_goes_with_the_process(tmp_path):
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not Path(said.stdout.strip()).exists()
+
+
+@pytest.mark.parametrize(
+    "want", ["value", "value_and_grad", "hessian", "jacobian", "hvp", "values"]
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("text", [NEURON, "input x1[3]\nparam w1\nL = sum(tanh(w1*x1)*x1)"])
+def test_buffers_call_c(text, dtype, want):
+    graph = gc.parse(text)
+    asked = {"want": want, "dtype": dtype}
+    f = graph.compile("L" if want != "values" else None, ["w1"], backend="c", **asked)
+    drawn = np.random.default_rng(3)
+    shapes = {name: graph[name].shape if name in graph else () for name in f.arguments}
+    at = {name: drawn.normal(size=shape)[()] for name, shape in shapes.items()}
+    buffers = f.buffers()
+    for name, value in at.items():
+        assert buffers.args[name].dtype == dtype
+        buffers.args[name][...] = value
+    found, call = buffers.results, buffers.__call__
+    del buffers, f
+    collect()
+    call()
+    right = flat(graph.compile("L" if want != "values" else None, ["w1"], **asked)(**at))
+    near(
+        np.concatenate([np.ravel(part) for part in found.values()]),
+        np.concatenate(right),
+        rtol=1e-12 if dtype == "float64" else 1e-5,
+    )

@@ -18,6 +18,7 @@ from referee.generator import model_of
 from test_sparse import GRAPHS, PADDED, point
 
 import graphc as gc
+from graphc.cli import main
 from graphc.program.backends.c.calling import function
 from graphc.program.compiling import emit_files
 from graphc.program.sparse import Sparse
@@ -285,6 +286,14 @@ def test_the_header_has_the_pattern(tmp_path):
     assert [float(line[2]) for line in lines] == right.data.tolist()
     told = (tmp_path / "f.h").read_text(encoding="utf-8")
     assert "(4, 4), row by row" in told and "hessian_rows[k] and column hessian_columns[k]" in told
+
+
+def test_the_command_writes_them_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("r.gc").write_text(GRAPHS["rosenbrock"][0], encoding="utf-8")
+    words = "emit r.gc --want hessian --of f --wrt x --sparse --backend c -o r.c"
+    assert main(words.split()) == 0
+    assert "extern const int hessian_columns[16];" in Path("r.h").read_text(encoding="utf-8")
 
 
 def test_rows_of_one_size_share_a_loop():
