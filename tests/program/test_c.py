@@ -751,7 +751,9 @@ def test_the_library_goes_with_the_process(tmp_path):
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("text", [NEURON, "input x1[3]\nparam w1\nL = sum(tanh(w1*x1)*x1)"])
-def test_buffers_call_c(text, dtype, want):
+@pytest.mark.parametrize("library", ["1", "0"])
+def test_buffers_call_c(text, dtype, want, library, monkeypatch):
+    monkeypatch.setenv("GRAPHC_NATIVE", library)
     graph = gc.parse(text)
     asked = {"want": want, "dtype": dtype}
     f = graph.compile("L" if want != "values" else None, ["w1"], backend="c", **asked)

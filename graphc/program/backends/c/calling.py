@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....native.library import native
 from ...module import Task
 from ...program import ProgramRow
 from ...question import Matrix, Results
@@ -117,8 +118,13 @@ class _Calls:
         """Buffers of these arrays, for calls that pass the same places again and again."""
         named = parts(self.task.results, self.task.asked.want.name)
         keyed = {key: array for (key, _), array in zip(named, results, strict=True)}
-        places[0].kept = (args, results)  # as long as there is a call
-        call = partial(run, *places, self.work())
+        work, here = self.work(), native()
+        if here.is_there:
+            address, owners = ctypes.cast(run, ctypes.c_void_p), (self, places, args, results, work)
+            call = here.library.graphc_door(address, *places, work, owners)
+        else:
+            call = partial(run, *places, work)
+            places[0].kept = (args, results)  # as long as there is a call
         return Buffers(dict(zip(self.labels, args, strict=True)), keyed, call)
 
 
