@@ -19,6 +19,7 @@ from test_sparse import GRAPHS, PADDED, point
 
 import graphc as gc
 from graphc.cli import main
+from graphc.program.backends.c import memory
 from graphc.program.backends.c.calling import function
 from graphc.program.compiling import emit_files
 from graphc.program.sparse import Sparse
@@ -197,6 +198,27 @@ def test_strict_compilers_take_the_files(tmp_path):
     sanitizers = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     for call, (part,) in zip(calls, results(calls, tmp_path, flags=sanitizers), strict=True):
         np.testing.assert_allclose(part, call.by_numpy()[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("maths", ["libm", "own"])
+@pytest.mark.parametrize("stack", [0, 1 << 16])
+def test_long_functions_are_cut_into_parts(stack, maths, monkeypatch):
+    monkeypatch.setattr(memory, "LONGEST_WHOLE", 3)
+    monkeypatch.setattr(memory, "LONGEST_PART", 4)
+    monkeypatch.setattr(memory, "STACK", stack)
+    for name in ("a part of a loop", "padding, 1", "a Hessian of blocks", "reductions"):
+        text, of, wrt, want = ASKED[name]
+        graph, at, _, plain = in_both(name)
+        asked = {"want": want, "sparse": True, "backend": "c", "maths": maths}
+        f = graph.compile(of, wrt, **asked)
+        assert f"static APART void {want}_part2(" in f.source
+        assert ("_WORK" in f.source) == (not stack)
+        same_matrix(f(at), plain(at))
+        buffers = f.buffers()
+        for argument, value in at.items():
+            buffers.args[argument][...] = value
+        buffers()
+        assert np.array_equal(buffers.results[want], f(at).data)
 
 
 def random_call(seed: int) -> Call | None:

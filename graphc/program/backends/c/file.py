@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...options import Options
 
 POINTS_AT_ONCE = 256  # whose results are summed before they are added to those of the others
+SIDES = ("rows", "columns")  # of the entries of a sparse matrix
 FLAT = """\
 #if defined(__GNUC__)
 #define FLAT __attribute__((flatten)) /* calls inside it are inlined */
@@ -43,9 +44,6 @@ APART = """\
 #define APART
 #endif
 """
-
-
-SIDES = ("rows", "columns")  # of the entries of a sparse matrix
 
 
 @dataclass(frozen=True)
