@@ -40,8 +40,8 @@ NOTES = """
 
 - Tensors run on NumPy: each operation costs a call of it, which shows where arrays are short.
   Sparse matrices that are evaluated very often are worth `backend="c"` (W4).
-- Built by gcc, a sparse matrix of graphc takes 70 ms of CPU time, more than half of it the start of
-  the compiler: a sixtieth of CasADi's time for the short Hessian of W4.
+- Built by gcc, a sparse matrix of graphc takes 60 to 70 ms of CPU time, a third of which an
+  empty file takes: a 65th of CasADi's time for the short Hessian of W4.
 - Compiled for one graph and one machine, a plan is up to a tenth faster in C with libmvec than in
   the block interpreter, after seconds of compiling.
 - Set-up: every operation is read, derived, rewritten and planned in Python, 10 to 30 microseconds

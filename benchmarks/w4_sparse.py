@@ -8,11 +8,9 @@ takes n = 100. Both C routes are called through buffers: entries out, in the ord
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from functools import partial
-from pathlib import Path
 
+import casadi_c
 import measure  # first: it sets the number of threads
 import numpy as np
 from measure import Contender, Goal, compare
@@ -184,20 +182,10 @@ def casadi_function(kind, size):
 
 
 def casadi_run(kind, size, through_c):
-    import casadi
-
     f = casadi_function(kind, size)
     folder = None
     if through_c:
-        folder = tempfile.TemporaryDirectory()
-        source = Path(folder.name) / "f.c"
-        generator = casadi.CodeGenerator("f.c")
-        generator.add(f)
-        source.write_text(generator.dump(), encoding="utf-8")
-        library = source.with_suffix(".so")
-        flags = ["-O3", "-march=native", "-shared", "-fPIC"]
-        subprocess.run(["gcc", *flags, source, "-o", library, "-lm"], check=True)
-        f = casadi.external("f", str(library))
+        f, folder = casadi_c.compiled(f)
     point = point_of(kind, size)
     values = np.zeros(f.nnz_out(0))
     buffer, call = f.buffer()
