@@ -16,6 +16,7 @@ from ..algebra.given import array_from_user
 from ..errors import GraphcError, on_one_line
 from ..shapes import shape_text
 from ..structure.reach import expression
+from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import COMPOSED
 from ..table.late import LATE
@@ -24,6 +25,7 @@ from ..table.value import Value, is_traced
 from ..write.formula import expression_text
 
 LONGEST_LABEL = 40
+MOST_LABELLED = 400  # operations of a formula that may be short, composed functions being many
 Layer = Callable[..., Any]
 BY_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
 AXIS_BY_POSITION: set[str] = set()  # reductions, in which a number after an array is no term
@@ -222,8 +224,20 @@ def _as_value(graph: Structure, arg: Any) -> Any:
 
 def label(value: Value) -> str:
     """What to call a value in a message: its name, or its formula if that is short."""
-    text = expression_text(value.graph, value.row)
-    return text if len(text) <= LONGEST_LABEL else f"the {value.graph.ops[value.row]}"
+    graph, row = value.graph, value.row
+    text = expression_text(graph, row) if _may_be_short(graph, row) else ""
+    return text if 0 < len(text) <= LONGEST_LABEL else f"the {graph.ops[row]}"
+
+
+def _may_be_short(graph: Structure, row: GraphRow) -> bool:
+    """Whether few operations would be written, one that is used twice being written twice."""
+    stack = [row]
+    for _ in range(MOST_LABELLED):
+        if not stack:
+            return True
+        here = stack.pop()
+        stack.extend(() if here in graph.names else graph.operands[here])
+    return False
 
 
 def stated(*values: Value) -> str:

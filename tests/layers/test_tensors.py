@@ -974,3 +974,20 @@ def test_the_derivative_of_one_element_keeps_its_axes(mode):
     assert g.derivative("L", "h", at, mode=mode).tolist() == [[[1]]]
     assert g.derivative("h", "x", mode=mode).shape == (1, 3)
     assert g.reverse("h", at)["x"].tolist() == [6, 0, 0]  # an adjoint has the shape of its node
+
+
+def test_a_long_anonymous_recurrence_with_slices_is_traced():
+    """A name for messages is not written out before there is a message: its text is 3**n long."""
+
+    def heat(u, steps):
+        for _ in range(steps):
+            u = u + gc.pad(u[2:] - 2 * u[1:-1] + u[:-2], 1) / 4
+        return u
+
+    g = gc.graph(lambda u: gc.sum(heat(u, 40) ** 2), shapes={"u": (8,)})
+    value, grads = g.compile(wrt="u")(np.eye(8)[3])
+    plain = np.eye(8)
+    for _ in range(40):
+        plain[1:-1] += (plain[2:] - 2 * plain[1:-1] + plain[:-2]) / 4
+    assert np.allclose(value, plain[:, 3] @ plain[:, 3])
+    assert np.allclose(grads["u"], 2 * plain[:, 3] @ plain)
