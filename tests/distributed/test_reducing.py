@@ -60,6 +60,30 @@ def test_what_chunks_cannot_tell_is_refused(loss):
         f.reduce(rows(100), PARAMS, chunks=10)
 
 
+@pytest.mark.parametrize("threshold", [0, 1, 2, 5, 100, 30_000])
+@pytest.mark.parametrize("loss", ["mean({})", "sum({})", "sum({})/n + w**2", "sum({}) + w**2"])
+def test_thresholds_hide_neither_a_sum_nor_a_mean(loss, threshold):
+    """Below its threshold a mean is 0 over any rows, as a sum is."""
+    formula = loss.format(f"relu(w*y - {threshold})")
+    f = gc.parse(f"input y[n]\nparam w\nL = {formula}").compile("L")
+    data = {"y": threshold + np.linspace(-3, 5, 40)}
+    assert_same(f.reduce(data, {"w": 1.25}, chunks=7), f(**data, w=1.25), 1e-12)
+
+
+def test_thresholds_do_not_hide_what_chunks_cannot_tell():
+    f = gc.parse("input y[n]\nparam w\nL = mean(w*y) + relu(var(w*y) - 1000)").compile("L")
+    with pytest.raises(gc.GraphcError, match="L is neither a sum nor a mean"):
+        f.reduce({"y": np.linspace(-99, 99, 40)}, {"w": 1.25}, chunks=7)
+
+
+def test_rows_that_never_matter_are_told():
+    graph = gc.parse("input y[n]\nparam w\nL = mean(relu(w*y - 1e20))\nP = w**2")
+    with pytest.raises(gc.GraphcError, match="a sum is not to be told from a mean; give other"):
+        graph.compile("L").reduce({"y": np.arange(9.0)}, {"w": 1.25}, chunks=2)
+    found = graph.compile("P").reduce({"y": np.arange(9.0)}, {"w": 1.25}, chunks=2)
+    assert found[0] == 1.25**2  # a penalty alone depends on no row, whatever the data
+
+
 def test_a_loss_that_is_finite_at_the_data_alone_is_tried_there():
     text = "input X[n,2]\nparam w[2]\nL = sum(asin((X @ w)/1000)*log(X @ w - 900))"
     f = gc.parse(text).compile("L")
