@@ -78,10 +78,7 @@ def _on_values(
     def call(*args: Any, **settings: Any) -> Any:
         if second and len(args) > 1:
             args, settings = _axis_by_position(name, second, args, settings)
-        try:
-            bound = signature.bind(*args, **settings)
-        except TypeError as error:
-            raise GraphcError(f"{name}: {error}") from None
+        bound = _bound(signature, name, args, settings)
         before, operands = bound.args[:first], bound.args[first:end]
         after = bound.args[first + len(operands) :]
         if parts:
@@ -101,6 +98,29 @@ def _on_values(
         return LATE["layer on numbers"](result, operands, f"{name}(...)")
 
     return call
+
+
+def on_settings(function: Layer) -> Layer:
+    """Declares a function none of whose arguments is a value."""
+    name, signature = function.__name__, inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **settings: Any) -> Any:
+        bound = _bound(signature, name, args, settings)
+        return function(*bound.args, **bound.kwargs)
+
+    COMPOSED[name] = call
+    AMONG_SETTINGS[name] = (0, 0)
+    return call
+
+
+def _bound(
+    signature: inspect.Signature, name: str, args: Sequence[Any], settings: dict[str, Any]
+) -> inspect.BoundArguments:
+    try:
+        return signature.bind(*args, **settings)
+    except TypeError as error:
+        raise GraphcError(f"{name}: {error}") from None
 
 
 def operation(record: Operation, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..errors import GraphcError
 from ..shapes import checked_shape, concrete, shape_text
-from ..table.functions import COMPOSED
-from .calling import AMONG_SETTINGS, Layer
+from .calling import on_settings
 
 MOST_ELEMENTS = 1_000_000  # of a constant or an index array
 
 
+@on_settings
 def onehot(i: Any, n: int) -> Any:
     """The vector (or rows) with 1 at the place i of n."""
     places = np.asarray(i)
@@ -26,16 +26,19 @@ def onehot(i: Any, n: int) -> Any:
     return (np.arange(n) == places[..., None]).astype(int).astype(object)
 
 
+@on_settings
 def zeros(shape: Any) -> Any:
     """An array of zeros."""
     return np.zeros(small_shape(shape, "zeros"), dtype=int).astype(object)
 
 
+@on_settings
 def ones(shape: Any) -> Any:
     """An array of ones."""
     return np.ones(small_shape(shape, "ones"), dtype=int).astype(object)
 
 
+@on_settings
 def eye(n: int) -> Any:
     """The identity matrix."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
@@ -52,8 +55,3 @@ def small_shape(shape: Any, name: str) -> tuple[int, ...]:
             f"{name}: {shape_text(sizes)} has over {MOST_ELEMENTS} elements; use a smaller shape"
         )
     return sizes
-
-
-CONSTANTS: dict[str, Layer] = {"onehot": onehot, "zeros": zeros, "ones": ones, "eye": eye}
-COMPOSED.update(CONSTANTS)
-AMONG_SETTINGS.update(dict.fromkeys(CONSTANTS, (0, 0)))  # none of their arguments is a value

@@ -8,13 +8,14 @@ on the formula is not good enough (primitives, kinks, reuse of the function's ow
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from ..errors import GraphcError, listing, nearest
+from ..errors import GraphcError, listing, nearest, on_one_line
 from .function_definitions import (
     ERF,
     JS_ERF,
@@ -150,11 +151,12 @@ def check_kink(function: Function, kink: Any) -> Any:
     """The kink setting as a word or an exact slope."""
     if isinstance(kink, str) and kink in KINK_WORDS:
         return kink
-    if isinstance(kink, (int, float, Fraction)) and math.isfinite(kink):
+    largest = sys.float_info.max
+    if isinstance(kink, (int, float, Fraction)) and -largest <= kink <= largest:
         return Fraction(kink)
     raise GraphcError(
-        f"{function.name}: kink={kink!r} is not allowed; give a slope (a number) or one of "
-        f"{listing(KINK_WORDS)}"
+        f"{function.name}: kink={on_one_line(kink)} is not allowed; give a slope (a number) "
+        f"or one of {listing(KINK_WORDS)}"
     )
 
 

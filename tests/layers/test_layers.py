@@ -321,3 +321,11 @@ def test_no_axis_by_position_and_an_axis_given_twice(name):
 def test_a_number_that_is_too_large_for_an_axis_is_a_number():
     graph = gc.parse("input x\nL = max(x, 10**60)")
     exactly(graph.values({"x": 1})["L"], 10**60)
+
+
+@pytest.mark.parametrize("call", ["eye()", "eye(axis=0)", "eye(2, 3)", "zeros()", "onehot(1)"])
+def test_constants_called_in_another_way_are_refused(call):
+    with pytest.raises(gc.GraphcError, match=r"(eye|zeros|onehot): (missing|too many)"):
+        gc.parse(f"y = {call}")
+    with pytest.raises(gc.GraphcError, match="eye: missing"):
+        gc.eye()

@@ -345,3 +345,9 @@ def test_second_derivatives_through_kinks(formula, at, second):
     twice = g.differentiate("y", "x").differentiate(wrt="x")
     assert twice.values({"x": at})[twice.output_names[0]] == second
     assert g.hessian("y", "x", {"x": at}) == second
+
+
+@pytest.mark.parametrize("slope", ["1e999", "-1e999"])
+def test_a_slope_beyond_floats_is_refused(slope):
+    with pytest.raises(gc.GraphcError, match=r"kink=.* is not allowed; give a slope"):
+        gc.parse(f"input x\ny = relu(x, kink={slope})")
