@@ -42,6 +42,7 @@ SINGULAR = (  # {u}: the argument, which is negative or 0 where the gate is clos
 # functions that are gates themselves, of a value that has no slope at 0 but a place
 PIECEWISE = {
     "relu({h} - 1)": "0*x",
+    "leaky_relu({h} - 1, slope=0)": "0*x",
     "max(x + 5, {h})": "x + 5",
     "max({h}, x + 5)": "x + 5",
     "min(x - 5, -{h})": "x - 5",

@@ -14,7 +14,7 @@ from ..shapes import Shape
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.tensors import OPERATIONS
-from .gates import Gates
+from .gates import Gates, as_gate
 from .rewrites import FORMAL, simplified
 from .terms import is_spread_diagonal, scalar_divisor, scalar_factor, term
 from .tidying import TIDY
@@ -49,6 +49,8 @@ class Formulas:
         return self.ops[row] == "const" and bool(self.number(row) == 0)
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
+        if op == "where":  # an argument of the rule may be 0 here, as in leaky_relu(x, slope=0)
+            op, args = as_gate(self.is_0, *args)
         if op in GATES:
             return self._gate(op, args, settings)
         if not self.gates.active:

@@ -344,6 +344,17 @@ class Gates:
         return contraction(rows, [vector], ["a"], f"a{after}", dict.fromkeys(after, 1))
 
 
+def as_gate(
+    is_zero: Callable[[GraphRow], bool], condition: GraphRow, above: GraphRow, below: GraphRow
+) -> tuple[str, tuple[GraphRow, ...]]:
+    """where(c, g, 0) as taken(c, g), where(c, 0, g) as untaken(c, g)."""
+    if is_zero(below):
+        return "taken", (condition, above)
+    if is_zero(above):
+        return "untaken", (condition, below)
+    return "where", (condition, above, below)
+
+
 def is_finite(graph: Structure, row: GraphRow, plain: bool = False, most: int = 0) -> bool:
     """Whether a formula is finite wherever the names that it mentions are.
 

@@ -19,6 +19,7 @@ from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.tensors import Algebra
 from ..table.value import Value
 from .formulas import Formulas
+from .gates import as_gate
 
 TemplateRow = NewType("TemplateRow", int)
 
@@ -57,6 +58,19 @@ class Rule:
 
     partials: tuple[Template, ...]
     switches: tuple[Template, ...]  # each is 0 exactly on a kink
+
+    @property
+    def branches(self) -> set[int]:
+        """The operands that a slope may be: over one that is the number 0 nothing passes."""
+        count = len(self.partials)
+        return {
+            operand
+            for partial in self.partials
+            for op, operands in zip(partial.rows.ops, partial.rows.operands, strict=True)
+            if op == "where"
+            for operand in operands[1:]
+            if operand < count
+        }
 
 
 class Made(dict[Any, Any]):
@@ -161,20 +175,9 @@ def _template(scratch: Structure, slots: int, result: Any, gates: bool = False) 
             continue
         op, operands = scratch.ops[row], scratch.operands[row]
         if gates and op == "where":
-            op, operands = _gate(scratch, *operands)
+            op, operands = as_gate(lambda o: scratch.settings(o).get("value") == 0, *operands)
         slot[row] = rows.append(op, tuple(slot[o] for o in operands), **scratch.settings(row))
     return Template(rows, slots, slot[root])
-
-
-def _gate(
-    scratch: Structure, condition: GraphRow, above: GraphRow, below: GraphRow
-) -> tuple[str, Any]:
-    """where(c, g, 0) as taken(c, g), where(c, 0, g) as untaken(c, g)."""
-    if scratch.settings(below).get("value") == 0:
-        return "taken", (condition, above)
-    if scratch.settings(above).get("value") == 0:
-        return "untaken", (condition, below)
-    return "where", (condition, above, below)
 
 
 def _trace_rule(record: Function, count: int, settings: dict[str, Any]) -> Rule:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....algebra.exact import as_float
+from ....algebra.rules import rule
 from ....native.library import native
 from ....structure.rows import LEAVES, GraphRow
 from ....structure.structure import Structure
@@ -90,6 +91,8 @@ def packed(graph: Structure, needed: Sequence[GraphRow]) -> Packed | None:
     known |= {row: math.pi for row, op in enumerate(graph.ops) if op == "pi"}
     if not np.array_equal(np.array(list(widths().values()))[code], counts):
         return None  # a maximum of three or more
+    if _chooses_0(code, counts, [zero[column] for column in columns]):
+        return None
     by_0 = (code == codes()["mul"]) & (zero[columns[0]] | zero[columns[1]])
     code[by_0] = codes()[BY_0]
     lead = len(exponents)  # numbers come first: every operand is an earlier row
@@ -103,6 +106,16 @@ def packed(graph: Structure, needed: Sequence[GraphRow]) -> Packed | None:
     values[:lead] = list(exponents)
     values[np.fromiter(known, np.int64, len(known)) + lead] = list(known.values())
     return _alive(rows, values, lead, np.array(needed, dtype=np.int64) + lead)
+
+
+def _chooses_0(code: np.ndarray, counts: np.ndarray, zero: list[np.ndarray]) -> bool:
+    """Whether a slope may be an operand that is the number 0: a gate that no case has."""
+    width, names = widths(), list(codes())
+    for k, is_0 in enumerate(zero):
+        found = np.unique(code[is_0 & (counts > k) & (code != codes()["power"])])
+        if any(k in rule(name, width[name], {}).branches for name in (names[c] for c in found)):
+            return True
+    return False
 
 
 def _alive(rows: np.ndarray, values: np.ndarray, lead: int, needed: np.ndarray) -> Packed:
