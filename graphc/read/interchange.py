@@ -188,7 +188,7 @@ class _Reader:
             return [expr.base]
         if expr.is_Piecewise:  # conditions and values; the last condition is True
             pieces = [part for value, condition in expr.args for part in (condition, value)]
-            return [part for part in pieces if part not in (True, False)]
+            return [part for part in pieces if not (part.is_Boolean and part.is_Atom)]
         if expr.args and not expr.is_Pow:
             _operation(expr)  # refused before its arguments are looked at
         return list(expr.args)

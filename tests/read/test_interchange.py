@@ -281,6 +281,7 @@ EXPRESSIONS = [
     sympy.erf(x) - sympy.acos(y / 4),
     sympy.Piecewise((x**2, x > y), (y, True)),
     sympy.Piecewise((x, x > 3), (y, x > 2), (x * y, True)),
+    y * sympy.Piecewise((1, x > 0), (0, x > -1), (2, True)),  # 1 and 0 equal True and False
     (x + y + 1) ** 3 * (x - y),
     sympy.Integer(3),
     x,
