@@ -1,12 +1,12 @@
-"""Batches: a copy of a graph in which one leaf, and all that depends on it, has a leading axis.
+"""Batches: a copy of a graph in which some leaves, and all that depends on them, have a leading axis.
 
-So the neighbours of a point are one evaluation, and what does not depend on the leaf is shared.
+So the neighbours of a point are one evaluation, and what depends on none of the leaves is shared.
 Where an operation cannot take a further axis, the copy has none and serves one neighbour at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,15 +38,13 @@ class Switch:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The copy, the rows of its leaf and outputs, and its switches."""
+    """The copy, the rows of its leaves and outputs, and its switches."""
 
     graph: Structure
-    leaf: GraphRow | None  # None where no output needs it
-    leaves: dict[GraphRow, GraphRow]  # declared row -> row in the copy
+    leaves: dict[GraphRow, GraphRow]  # declared row -> row in the copy, of all that has to be given
     outputs: tuple[GraphRow, ...]
     wide: tuple[bool, ...]  # whether each output has an axis of neighbours
     switches: tuple[Switch, ...]
-    analytic: bool
     together: bool  # whether there is a leading axis; else neighbours are taken one by one
 
     @cached_property
@@ -79,16 +77,15 @@ class Batch:
         return run
 
 
-def batched(graph: Structure, leaf: GraphRow, outputs: Sequence[GraphRow]) -> Batch:
-    """The copy of what the outputs need, with a leading axis on the leaf where all can take it."""
+def batched(graph: Structure, leaves: Sequence[GraphRow], outputs: Sequence[GraphRow]) -> Batch:
+    """The copy of what the outputs need, with a leading axis on the leaves if all can take it."""
     needed = ancestors(graph, outputs)
-    reached = _reached(graph, leaf, needed)
-    together = all(_takes_axis(graph.ops[row]) for row in reached if row != leaf)
+    reached = _reached(graph, leaves, needed)
+    together = _take_axis(graph, reached.difference(leaves))
     copy = Structure(graph.name)
     moved: dict[GraphRow, GraphRow] = {}
     wide: set[GraphRow] = set()  # rows of the copy that have the leading axis
     owner: dict[GraphRow, GraphRow] = {}
-    analytic = together
     switches: list[Switch] = []
     for node in graph.nodes():
         for row in graph.formula(node).rows:
@@ -96,12 +93,10 @@ def batched(graph: Structure, leaf: GraphRow, outputs: Sequence[GraphRow]) -> Ba
     for row in needed:
         op, settings, shape = graph.ops[row], graph.settings(row), graph.shape(row)
         operands = [moved[operand] for operand in graph.operands[row]]
-        if row == leaf or op == "stop":  # what stands behind a stop does not move
+        if row in leaves or op == "stop":  # what stands behind a stop does not move
             op, operands, settings = "input", [], {}
-        elif row in reached:
-            analytic = analytic and _record(op).analytic
-            if together:
-                operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
+        elif row in reached and together:
+            operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
         new = moved[row] = copy.append(op, tuple(operands), **settings)
         if together and row in reached:
             shape = (COUNT, *shape)
@@ -110,29 +105,47 @@ def batched(graph: Structure, leaf: GraphRow, outputs: Sequence[GraphRow]) -> Ba
             copy.shapes[new] = shape
         if row in reached:
             switches.extend(_switches(copy, new, row, owner.get(row, row)))
+    given = [row for row in needed if row in leaves or graph.ops[row] in ("input", "param", "stop")]
     return Batch(
         copy,
-        moved.get(leaf),
-        {row: moved[row] for row in needed if graph.ops[row] in ("input", "param", "stop")},
+        {row: moved[row] for row in given},
         tuple(moved[row] for row in outputs),
         tuple(row in reached or not together for row in outputs),
         tuple(switches),
-        analytic,
         together,
     )
 
 
-def _reached(graph: Structure, leaf: GraphRow, needed: Sequence[GraphRow]) -> set[GraphRow]:
-    """The rows among those needed that move with a leaf, itself included."""
-    found = {leaf}
+@dataclass(frozen=True)
+class Traits:
+    """What the operations after a leaf can do."""
+
+    together: bool  # all of them take a leading axis
+    analytic: bool  # and complex numbers
+
+
+def traits(graph: Structure, leaf: GraphRow, needed: Sequence[GraphRow]) -> Traits:
+    """The traits of what moves with a leaf, among the rows needed."""
+    after = _reached(graph, (leaf,), needed) - {leaf}
+    together = _take_axis(graph, after)
+    return Traits(together, together and all(_record(graph.ops[row]).analytic for row in after))
+
+
+def _reached(
+    graph: Structure, leaves: Sequence[GraphRow], needed: Sequence[GraphRow]
+) -> set[GraphRow]:
+    """The rows among those needed that move with some leaves, themselves included."""
+    found = set(leaves)
     for row in needed:
         if graph.ops[row] != "stop" and not found.isdisjoint(graph.operands[row]):
             found.add(row)
     return found
 
 
-def _takes_axis(op: str) -> bool:
-    return op not in OPERATIONS or OPERATIONS[op].batch is not None
+def _take_axis(graph: Structure, rows: Iterable[GraphRow]) -> bool:
+    """Whether all of these rows' operations take a leading axis."""
+    ops = {graph.ops[row] for row in rows}
+    return all(op not in OPERATIONS or OPERATIONS[op].batch is not None for op in ops)
 
 
 def _widened(

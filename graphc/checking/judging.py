@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..structure.rows import GraphRow
 from . import digits, kinks
-from .neighbourhood import LARGEST_BATCH
+from .neighbourhood import LARGEST_BATCH, Group
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
 from .settling import CHEAP, COARSE, Court, Spot
-from .verdicts import CORRECT, Finding, Index, Row
+from .verdicts import CORRECT, Index, Row
 
-TOGETHER = 64  # doubtful elements whose neighbours are one evaluation
 NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
 METHODS = ("auto", "central", "ridders", "complex", "digits")
 AGREE = {
@@ -26,14 +27,33 @@ AGREE = {
 
 @dataclass(frozen=True)
 class Part:
-    """Some elements of a leaf, and the derivatives by them."""
+    """Some elements of a group of leaves, and the derivatives by them."""
 
-    leaf: GraphRow
-    x: Any  # the whole leaf, flat
-    places: Any
+    group: Group
+    places: Any  # in the group, in order
     scale: Any  # of each place
     claimed: Any  # (outputs, places)
     usual: Any  # (outputs, places): the largest derivative of the leaf, in units of each
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the places of each leaf begin and end among those of the part."""
+        return [tuple(np.searchsorted(self.places, ends).tolist()) for ends in self.group.spans]
+
+    def of_leaves(self, values: Any) -> Any:
+        """Values of each leaf (..., leaves), one for each place."""
+        return np.repeat(values, [end - begin for begin, end in self.spans], axis=-1)
+
+
+@dataclass(frozen=True)
+class Quick:
+    """What cheap differences found: arrays (outputs, places)."""
+
+    measured: Any
+    bounds: Any  # what would pass
+    settled: Any  # as correct
+    even: Any  # whether nothing narrower than the steps showed
+    told: list[str]  # the evidence, for each leaf
 
 
 @dataclass
@@ -43,95 +63,97 @@ class Judge:
     court: Court
     names: dict[int, str] = field(default_factory=dict)  # of the output elements
 
-    def judge(self, leaf: GraphRow, derived: Any) -> list[Row]:
-        """A row for each output element and each element of the leaf; derived: (outputs, n)."""
-        x = self.court.hood.point[leaf].ravel()
-        if not x.size or not len(self.court.base):
+    def judge(self, leaves: Iterable[GraphRow], derived: Mapping[GraphRow, Any]) -> list[Row]:
+        """A row for each element of the leaves and each output element; derived: (outputs, n)."""
+        hood = self.court.hood
+        if not len(self.court.base):
             return []
-        scale = scales(x)
-        with np.errstate(all="ignore"):
-            moves = np.nan_to_num(np.abs(derived) * scale, posinf=0.0)
-            usual = moves.max(axis=1, keepdims=True) / scale
-        chunk = max(1, LARGEST_BATCH // (2 * x.size))
         rows: list[Row] = []
-        for start in range(0, x.size, chunk):
-            places = np.arange(start, min(start + chunk, x.size))
-            part = Part(leaf, x, places, scale[places], derived[:, places], usual[:, places])
-            rows.extend(self._rows(part))
+        for group in hood.groups(leaf for leaf in leaves if hood.point[leaf].size):
+            points = [hood.point[leaf].ravel() for leaf in group.leaves]
+            sizes = [scales(x) for x in points]
+            scale = np.concatenate(sizes)
+            claims = [derived[leaf] for leaf in group.leaves]
+            usual = np.concatenate(list(map(_usual, claims, sizes)), axis=1)
+            claimed = np.concatenate(claims, axis=1)
+            chunk = max(1, LARGEST_BATCH // (2 * scale.size))
+            for start in range(0, scale.size, chunk):
+                places = np.arange(start, min(start + chunk, scale.size))
+                rows += self._rows(
+                    Part(group, places, scale[places], claimed[:, places], usual[:, places])
+                )
         return rows
 
     def single(self, leaf: GraphRow, derived: Any, place: int) -> Row:
         """The row of one element of a leaf."""
-        x = self.court.hood.point[leaf].ravel()
+        group = self.court.hood.group(leaf)
         places = np.array([place])
-        scale = scales(x)[places]
+        scale = scales(group.x)[places]
         usual = np.abs(derived[:, places])
-        return self._rows(Part(leaf, x, places, scale, derived[:, places], usual))[0]
+        return self._rows(Part(group, places, scale, derived[:, places], usual))[0]
 
     def _rows(self, part: Part) -> list[Row]:
         """The rows of some elements."""
-        measured, bounds, settled, even, told = self._quick(part)
-        graph, shape = self.court.graph, self.court.hood.point[part.leaf].shape
-        name = graph.names[part.leaf]
-        axes = np.unravel_index(part.places, shape) if shape else ()
-        positions = list(zip(*(axis.tolist() for axis in axes), strict=True)) or [()]
-        indices = [Index(position) for position in positions]
+        quick = self._quick(part)
         rows: list[Row] = []
-        for output, claims in enumerate(part.claimed.tolist()):
-            of, good = self.names.get(output, ""), settled[output]
-            found = [
-                Row(name, index, derived, value, CORRECT, told, of, bound=bound)
-                for index, derived, value, bound in zip(
-                    *(indices, claims, measured[output].tolist(), bounds[output].tolist()),
-                    strict=True,
-                )
-            ]
-            doubtful = [
-                Spot(
-                    *(part.leaf, int(part.places[k]), positions[k], output, claims[k]),
-                    float(part.scale[k]),
-                    float(part.usual[output, k]),
-                    bool(even[output]),
-                )
-                for k in np.flatnonzero(~good).tolist()
-            ]
-            for k, finding in zip(np.flatnonzero(~good), self._settled(doubtful), strict=True):
-                found[k] = Row(
-                    *(name, indices[k], claims[k], finding.measured, finding.verdict),
-                    *(finding.evidence, of, finding.kink),
-                    bound=finding.bound,
-                )
-            rows.extend(found)
+        spots: list[Spot] = []
+        doubtful: list[int] = []  # the rows that need a closer look
+        for number, (leaf, (begin, end)) in enumerate(
+            zip(part.group.leaves, part.spans, strict=True)
+        ):
+            if begin == end:
+                continue
+            name, shape = self.court.graph.names[leaf], self.court.hood.point[leaf].shape
+            first = int(part.places[begin]) - part.group.spans[number][0]
+            found = indices(shape, first, first + end - begin)
+            for output in range(len(part.claimed)):
+                here = (output, slice(begin, end))
+                columns = (part.claimed, quick.measured, quick.bounds)
+                claims, measured, bounds = (column[here].tolist() for column in columns)
+                for k in np.flatnonzero(~quick.settled[here]).tolist():
+                    doubtful.append(len(rows) + k)
+                    spots.append(
+                        Spot(
+                            *(part.group, leaf, first + k, tuple(found[k]), output, claims[k]),
+                            float(part.scale[begin + k]),
+                            float(part.usual[output, begin + k]),
+                            bool(quick.even[output, begin + k]),
+                        )
+                    )
+                of, told = self.names.get(output, ""), quick.told[number]
+                rows += [
+                    Row(name, index, claim, value, CORRECT, told, of, "", 0, bound)
+                    for index, claim, value, bound in zip(
+                        found, claims, measured, bounds, strict=True
+                    )
+                ]
+        for place, finding in zip(doubtful, self.court.settled(spots), strict=True):
+            row = rows[place]
+            row.measured, row.bound, row.kink = finding.measured, finding.bound, finding.kink
+            row.verdict, row.evidence = finding.verdict, finding.evidence
         return rows
 
-    def _settled(self, spots: list[Spot]) -> list[Finding]:
-        """A closer look at each; their kinks are looked for together, a few hundred at a time."""
-        found = []
-        for start in range(0, len(spots), TOGETHER):
-            part = spots[start : start + TOGETHER]
-            near = self.court.crossings(part)
-            found += [self.court.settle(*pair) for pair in zip(part, near, strict=True)]
-        return found
-
-    def _quick(self, part: Part) -> tuple[Any, Any, Any, Any, str]:
-        """(measured, what would pass, which are settled as correct, even outputs, the evidence)."""
+    def _quick(self, part: Part) -> Quick:
+        """What three points, a complex step and five points find, each for what is left."""
         court, method = self.court, self.court.method
         finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
         slack = court.tolerance * np.abs(part.claimed)
         measured, settled = np.full(part.claimed.shape, np.nan), np.zeros(finite.shape, bool)
-        doubtful, told, bounds = finite & (method == "complex"), AGREE["central"], slack
-        even = np.ones(len(part.claimed), bool)
+        doubtful, bounds = finite & (method == "complex"), slack
+        even, told = np.ones(finite.shape, bool), [AGREE["central"]] * len(part.spans)
         if method in ("auto", "central"):
             measured, error, settled, doubtful, even = self._central(part, finite, slack)
             bounds = slack + 4 * error
-        if method in ("auto", "complex") and doubtful.any() and court.hood.is_analytic(part.leaf):
-            exact = self._complex(part)
+        analytic = self._analytic(part, doubtful)
+        if any(analytic):
+            told = [AGREE[method] if each else AGREE["central"] for each in analytic]
+            exact = self._complex(part, part.of_leaves(analytic) & doubtful.any(axis=0))
             with np.errstate(all="ignore"):
                 more = doubtful & (slack > 0) & (np.abs(part.claimed - exact) <= slack)
             measured, settled = np.where(more, exact, measured), settled | more
             bounds = np.where(more, slack, bounds)
-            told, doubtful = AGREE[method], doubtful & ~more
-        doubtful = doubtful & even[:, None]
+            doubtful = doubtful & ~more
+        doubtful = doubtful & even
         places = np.flatnonzero(doubtful.any(axis=0))
         if method == "auto" and len(places):
             slopes, error = self._wide(part, places)
@@ -143,16 +165,23 @@ class Judge:
             measured[:, places] = np.where(more, slopes, measured[:, places])
             bounds[:, places] = np.where(more, allowed + 4 * error, bounds[:, places])
             settled[:, places] |= more
-        return measured, bounds, settled, even, told
+        return Quick(measured, bounds, settled, even, told)
+
+    def _analytic(self, part: Part, doubtful: Any) -> list[bool]:
+        """For each leaf, whether a complex step can tell more of what is doubtful."""
+        if self.court.method not in ("auto", "complex"):
+            return [False] * len(part.spans)
+        asked = doubtful.any(axis=0)
+        return [
+            bool(asked[begin:end].any()) and self.court.hood.traits(leaf).analytic
+            for leaf, (begin, end) in zip(part.group.leaves, part.spans, strict=True)
+        ]
 
     def _wide(self, part: Part, places: Any) -> tuple[Any, Any]:
         """(slopes, errors) by five points at some places: a longer step loses fewer digits."""
         step = STEP * part.scale[places]
-        neighbours = np.tile(part.x, (4 * len(places), 1))
-        rows = np.arange(4 * len(places))
-        neighbours[rows, np.repeat(part.places[places], 4)] += np.outer(step, STENCIL).ravel()
-        shape = self.court.hood.point[part.leaf].shape
-        values = self.court.hood.sample(part.leaf, neighbours.reshape(-1, *shape)).values
+        moved = part.group.moved(np.repeat(part.places[places], 4), np.outer(step, STENCIL).ravel())
+        values = self.court.hood.sample(part.group, moved).values
         with np.errstate(all="ignore"):
             values = values.T.reshape(len(part.claimed), len(places), 4)
             return five_point(values, step, self.court.base[:, None])
@@ -165,16 +194,14 @@ class Judge:
         closer look.
         """
         court, count = self.court, len(part.places)
-        here = part.x[part.places]
+        here = part.group.x[part.places]
         step = (here + SHORT_STEP * part.scale) - here  # what is really added
-        neighbours = np.empty((2 * count + 1, part.x.size))
-        neighbours[:] = part.x
-        rows = np.arange(count)
-        neighbours[2 * rows, part.places] -= step
-        neighbours[2 * rows + 1, part.places] += step
-        shape = court.hood.point[part.leaf].shape
-        sample = court.hood.sample(part.leaf, neighbours.reshape(-1, *shape))
-        values = sample.values[:-1].T.reshape(len(part.claimed), count, 2)
+        pairs = part.group.moved(np.repeat(part.places, 2), np.outer(step, (-1.0, 1.0)).ravel())
+        narrow = self._narrow(part, step)
+        sample = court.hood.sample(
+            part.group, np.concatenate([pairs, narrow, part.group.x[None, :]])
+        )
+        values = sample.values[: 2 * count].T.reshape(len(part.claimed), count, 2)
         base = sample.values[-1][:, None]
         with np.errstate(all="ignore"):
             measured, error = three_point(values, step, base)
@@ -186,12 +213,9 @@ class Judge:
                 fine = np.where(part.claimed == 0, self._is_still(part, values, base, error), fine)
             close = finite & (gap <= slack + 3 * error)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
-        settled = close & fine
-        apart = ~kinks.within_reach(sample.branches, reach)[None, :]
-        even = np.ones(len(part.claimed), bool)
-        if apart.all():  # a kink would look like a narrow feature, and is known by name
-            even = self._is_even(part, step, base[:, 0])
-            settled &= even[:, None]
+        apart = ~kinks.within_reach(sample.branches, reach)
+        even = self._is_even(part, narrow, sample.values[2 * count : -1].T, base, apart)
+        settled = close & fine & even
         return measured, error, settled & apart, close & apart & ~settled, even
 
     def _is_still(self, part: Part, values: Any, base: Any, error: Any) -> Any:
@@ -200,34 +224,57 @@ class Judge:
         if not still.any() or self.court.cost <= CHEAP:  # many digits tell more
             return np.zeros_like(still)
         usual = np.maximum(part.usual, np.abs(base) / part.scale)
-        zero = self.court.rules[part.leaf][:, part.places] == 0
+        rules = np.concatenate([self.court.rules[leaf] for leaf in part.group.leaves], axis=1)
+        zero = rules[:, part.places] == 0
         return still & zero & (3 * error <= self.court.tolerance * usual)
 
-    def _is_even(self, part: Part, step: Any, base: Any) -> Any:
-        """For each output, whether claims add up to its change where all elements move by far less.
+    def _narrow(self, part: Part, step: Any) -> Any:
+        """(leaves, elements): the point, with all places of a leaf moved by far less than a step."""
+        found = np.tile(part.group.x, (len(part.spans), 1))
+        for neighbour, (begin, end) in zip(found, part.spans, strict=True):
+            signs = np.where(np.arange(end - begin) % 2, -1.0, 1.0)
+            neighbour[part.places[begin:end]] += NARROW * step[begin:end] * signs
+        return found
 
-        What is narrower than the step shows in it.
+    def _is_even(self, part: Part, narrow: Any, values: Any, base: Any, apart: Any) -> Any:
+        """For each output and place, whether the claims of a leaf add up to its narrow change.
+
+        What is narrower than the step shows in it. A kink would look like a narrow feature, and is
+        known by name. values: (outputs, leaves).
         """
-        neighbour = part.x.copy()
-        here = neighbour[part.places]
-        signs = np.where(np.arange(len(here)) % 2, -1.0, 1.0)
-        neighbour[part.places] += NARROW * step * signs
-        shape = self.court.hood.point[part.leaf].shape
-        sample = self.court.hood.sample(part.leaf, neighbour.reshape(1, *shape))
+        found = np.ones((len(base), len(part.spans)), bool)
         with np.errstate(all="ignore"):
-            moves = part.claimed * (neighbour[part.places] - here)
-            room = 1e-3 * np.sqrt((moves**2).sum(axis=1)) + 64 * EPSILON * np.abs(base)
-            return np.abs(moves.sum(axis=1) - (sample.values[0] - base)) <= room
+            for number, (begin, end) in enumerate(part.spans):
+                places = part.places[begin:end]
+                if apart[begin:end].all():
+                    change = narrow[number, places] - part.group.x[places]
+                    moves = part.claimed[:, begin:end] * change
+                    room = 1e-3 * np.sqrt((moves**2).sum(axis=1)) + 64 * EPSILON * np.abs(
+                        base[:, 0]
+                    )
+                    gap = np.abs(moves.sum(axis=1) - (values[:, number] - base[:, 0]))
+                    found[:, number] = gap <= room
+        return part.of_leaves(found)
 
-    def _complex(self, part: Part) -> Any:
-        """Slopes by a step in the imaginary direction: no difference, so no cancellation."""
-        step = 1e-100
-        neighbours = np.tile(part.x.astype(complex), (len(part.places), 1))
-        neighbours[np.arange(len(part.places)), part.places] += 1j * step * part.scale
-        shape = self.court.hood.point[part.leaf].shape
-        values = self.court.hood.sample(part.leaf, neighbours.reshape(-1, *shape)).values
+    def _complex(self, part: Part, chosen: Any) -> Any:
+        """Slopes by a step in the imaginary direction: no difference, so no cancellation.
+
+        NaN where none was taken.
+        """
+        hood, step = self.court.hood, 1e-100
+        found = np.full(part.claimed.shape, np.nan)
+        group = hood.group(*(leaf for leaf in part.group.leaves if hood.traits(leaf).analytic))
+        starts = dict(zip(group.leaves, group.spans, strict=True))
+        shift = [
+            starts[leaf][0] - begin if leaf in starts else 0
+            for leaf, (begin, _) in zip(part.group.leaves, part.group.spans, strict=True)
+        ]
+        places = (part.places + part.of_leaves(shift))[chosen]
+        scale = part.scale[chosen]
+        values = hood.sample(group, group.moved(places, 1j * step * scale, complex)).values
         with np.errstate(all="ignore"):
-            return values.imag.T / part.scale / step
+            found[:, chosen] = values.imag.T / scale / step
+        return found
 
     def curve(self, row: Row) -> list[tuple[float, float]]:
         """[(step, error)] of central differences for the derivative of a row: the V-curve."""
@@ -237,7 +284,7 @@ class Judge:
         x = court.hood.point[leaf]
         scale = abs(float(x[position])) or 1.0
         place = int(np.ravel_multi_index(position, x.shape)) if position else 0
-        spot = Spot(leaf, place, position, output, row.derived, scale)
+        spot = Spot(court.hood.group(leaf), leaf, place, position, output, row.derived, scale)
         found = digits.slope(court.hood, leaf, position, output, scale, lambda slope: abs(slope))
         true = row.measured if found is None else found[0]
         steps = scale * 10.0 ** np.arange(-15, 0, 0.25)
@@ -255,3 +302,19 @@ def scales(x: Any) -> Any:
         return np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
     part = sizes / largest  # squares of 1e200 overflow
     return np.maximum(sizes, largest * float(np.sqrt(part @ part / x.size)))
+
+
+def _usual(claims: Any, scale: Any) -> Any:
+    """(outputs, elements): the largest derivative by an element of a leaf, in units of each."""
+    with np.errstate(all="ignore"):
+        moves = np.nan_to_num(np.abs(claims) * scale, posinf=0.0)
+        return moves.max(axis=1, keepdims=True) / scale
+
+
+@lru_cache(maxsize=64)
+def indices(shape: tuple[int, ...], begin: int, end: int) -> tuple[Index, ...]:
+    """The indices of elements of an array, in order."""
+    if not shape:
+        return (Index(),)
+    axes = np.unravel_index(np.arange(begin, end), shape)
+    return tuple(map(Index, zip(*(axis.tolist() for axis in axes), strict=True)))

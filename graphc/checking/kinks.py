@@ -37,31 +37,40 @@ class Crossing:
         return f"{graph.names[self.node]} = {formula_text(graph, self.node)}{place}"
 
 
-def crossings(branches: Sequence[Branch], rows: slice, steps: Any) -> list[Crossing]:
-    """The switches that take another branch on a stencil than at the point, nearest first.
+def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
+    """The switches that take another branch on each stencil than at the point, nearest first.
 
-    `rows` are the neighbours of the stencil; the last neighbour of all is the point itself.
+    `steps` are (stencils, neighbours); the last neighbour of all is the point itself.
     """
-    found: dict[tuple[GraphRow, int], Crossing] = {}
-    order = np.argsort(np.abs(steps), kind="stable")
+    found: list[list[Crossing]] = [[] for _ in steps]
+    order = np.argsort(np.abs(steps[0]), kind="stable").tolist()
     for branch in branches:
         here, margin = branch.taken[-1], np.abs(branch.margin[-1])
-        differs = (branch.taken[rows] != here) & np.isfinite(branch.margin[rows])
-        for element in np.flatnonzero(differs.any(axis=0)):
-            first = next(k for k in order if differs[k, element])
-            there = abs(branch.margin[rows][first, element])
+        taken, margins = (
+            part[:-1].reshape(*steps.shape, -1) for part in (branch.taken, branch.margin)
+        )
+        differs = (taken != here) & np.isfinite(margins)
+        largest = margin.max(initial=0.0) if margin.size > 1 else np.inf
+        for stencil, element in np.argwhere(differs.any(axis=1)).tolist():
+            own = differs[stencil, :, element]
+            first = next(k for k in order if own[k])
+            there = abs(margins[stencil, first, element])
             share = margin[element] / (margin[element] + there) if margin[element] else 0.0
-            key = (branch.switch.declared, int(element))
-            node = branch.switch.node
-            largest = margin.max() if margin.size > 1 else np.inf
             short = float(margin[element] / largest) if largest else 0.0
-            lone = bool(differs[:, element].all())
-            found[key] = Crossing(node, *key, float(steps[first] * share), short, lone)
-    return sorted(found.values(), key=lambda crossing: abs(crossing.distance))
+            found[stencil].append(
+                Crossing(
+                    *(branch.switch.node, branch.switch.declared, element),
+                    *(float(steps[stencil, first] * share), short, bool(own.all())),
+                )
+            )
+    return [sorted(near, key=lambda crossing: abs(crossing.distance)) for near in found]
 
 
 def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
-    """For each pair of neighbours, whether a switch would change within so many of its steps."""
+    """For each pair of neighbours, whether a switch would change within so many of its steps.
+
+    The pairs come first; the last neighbour of all is the point itself.
+    """
     found = np.zeros(len(reach), dtype=bool)
     for branch in branches:
         margin, here = branch.margin, branch.margin[-1]
@@ -70,10 +79,10 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
             if not branch.switch.competing:  # few elements come near: the rest needs no closer look
                 close = np.flatnonzero(~(farthest * reach.max(initial=0.0) < np.abs(here)))
                 margin, here = margin[:, close], here[close]
-            moved = np.abs(margin[:-1] - here)
+            moved = np.abs(margin[: 2 * len(reach)] - here)
             near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
         if branch.switch.competing:
-            near |= branch.taken[:-1] != branch.taken[-1]
+            near |= branch.taken[: 2 * len(reach)] != branch.taken[-1]
         found |= near.any(axis=1).reshape(len(reach), 2).any(axis=1)
     return found
 

@@ -6,7 +6,7 @@ This is the one place where the checker evaluates graphs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -23,11 +23,12 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.arrays import boxed, unboxed
 from ..table.tensors import OPERATIONS, Site
-from .batches import COUNT, Batch, Switch, batched
+from .batches import COUNT, Batch, Switch, Traits, batched, traits
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
-LARGEST_BATCH = 1 << 21  # elements of the perturbed leaf that are held at once
+LARGEST_BATCH = 1 << 21  # elements of the moved leaves that are held at once
+LARGEST_GROUP = 512  # elements of leaves that are moved in one evaluation, for all of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,34 @@ class Sample:
 
     values: Any  # (neighbours, output elements)
     branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Leaves of a point whose elements are moved as those of one flat array."""
+
+    leaves: tuple[GraphRow, ...]
+    spans: tuple[tuple[int, int], ...]  # where the elements of each leaf begin and end
+    hood: Neighbourhood
+
+    @cached_property
+    def x(self) -> Any:
+        """All elements at the point."""
+        return np.concatenate([self.hood.point[leaf].ravel() for leaf in self.leaves])
+
+    def moved(self, places: Any, offsets: Any, kind: Any = float) -> Any:
+        """(count, elements): the point, with one element moved in each."""
+        found = np.empty((len(places), self.x.size), kind)
+        found[:] = self.x
+        found[np.arange(len(places)), places] += offsets
+        return found
+
+    def apart(self, neighbours: Any) -> dict[GraphRow, Any]:
+        """{leaf: (count, *shape)} of neighbours (count, elements)."""
+        return {
+            leaf: neighbours[:, begin:end].reshape(-1, *self.hood.point[leaf].shape)
+            for leaf, (begin, end) in zip(self.leaves, self.spans, strict=True)
+        }
 
 
 @cache
@@ -193,45 +222,76 @@ class Neighbourhood:
             self._exact[digits] = {row: evaluation.value(row) for row in self.fixed}
         return self._exact[digits]
 
-    def batch(self, leaf: GraphRow) -> Batch:
-        """The batched copy for one leaf, made once per graph."""
-        known, key = kept(self.graph), ("batch", leaf, self.outputs)
+    def batch(self, leaves: tuple[GraphRow, ...]) -> Batch:
+        """The batched copy for some leaves, made once per graph."""
+        known, key = kept(self.graph), ("batch", leaves, self.outputs)
         if key not in known:
-            known[key] = batched(self.graph, leaf, self.outputs)
+            known[key] = batched(self.graph, leaves, self.outputs)
         found: Batch = known[key]
         return found
 
-    def is_analytic(self, leaf: GraphRow) -> bool:
-        """Whether every operation after a leaf can be taken in complex numbers."""
-        return self.batch(leaf).analytic
+    def traits(self, leaf: GraphRow) -> Traits:
+        """What the operations after a leaf can do, found once per graph."""
+        known, key = kept(self.graph), ("traits", leaf, self.outputs)
+        if key not in known:
+            known[key] = traits(self.graph, leaf, needed_rows(self.graph, self.outputs))
+        found: Traits = known[key]
+        return found
 
-    def sample(self, leaf: GraphRow, neighbours: Any) -> Sample:
-        """Outputs and branches where the leaf takes each of the values (count, *shape)."""
-        batch = self.batch(leaf)
+    def groups(self, leaves: Iterable[GraphRow]) -> list[Group]:
+        """The leaves in their order; small ones are in one group, whose elements move together."""
+        found: list[list[GraphRow]] = []
+        room = -1  # elements that may still join the last group
+        for leaf in leaves:
+            size = self.point[leaf].size
+            shares = leaf in self.fixed and self.traits(leaf).together
+            if shares and size <= room and leaf not in found[-1]:
+                found[-1].append(leaf)
+                room -= size
+            else:
+                found.append([leaf])
+                room = LARGEST_GROUP - size if shares else -1
+        return [self.group(*members) for members in found]
+
+    def group(self, *leaves: GraphRow) -> Group:
+        """Some leaves as one flat array."""
+        ends = np.cumsum([self.point[leaf].size for leaf in leaves]).tolist()
+        return Group(leaves, tuple(zip([0, *ends], ends, strict=False)), self)
+
+    def sample(self, group: Group, neighbours: Any) -> Sample:
+        """Outputs and branches where a group takes each of the values (count, elements)."""
+        batch = self.batch(group.leaves)
         count = len(neighbours)
         self.evaluations += count
         with np.errstate(all="ignore"):
+            moved = group.apart(neighbours)
             if batch.together:
-                found = self._values(batch, leaf, neighbours)
+                found = self._values(batch, moved, count)
             else:
-                each = [self._values(batch, leaf, neighbour) for neighbour in neighbours]
+                each = [
+                    self._values(batch, {leaf: part[k] for leaf, part in moved.items()})
+                    for k in range(count)
+                ]
                 found = {row: np.stack([as_float(one[row]) for one in each]) for row in batch.rows}
             values = [
                 _columns(found[row], count, wide)
                 for row, wide in zip(batch.outputs, batch.wide, strict=True)
             ]
             branches = tuple(_branch(switch, found, count) for switch in batch.switches)
-        return Sample(np.concatenate(values, axis=1), branches)
+        return Sample(values[0] if len(values) == 1 else np.concatenate(values, axis=1), branches)
 
-    def _values(self, batch: Batch, leaf: GraphRow, moved: Any) -> dict[GraphRow, Any]:
+    def _values(
+        self, batch: Batch, moved: Mapping[GraphRow, Any], count: int = 1
+    ) -> dict[GraphRow, Any]:
         """The values of the batch's rows: by emitted code where much is asked, or interpreted."""
-        known = {new: self.fixed[row] for row, new in batch.leaves.items() if row != leaf}
-        if batch.leaf is not None:
-            known[batch.leaf] = moved
-        if self.emitted and moved.dtype == float and batch.function is not None:
+        known = {
+            new: moved[row] if row in moved else self.fixed[row]
+            for row, new in batch.leaves.items()
+        }
+        real = all(part.dtype == float for part in moved.values())
+        if self.emitted and real and batch.function is not None:
             return batch.function(known)
-        numbers = Numbers({**self.sizes, COUNT: len(moved) if batch.together else 1})
-        evaluation = Evaluation(batch.graph, numbers, known, {})
+        evaluation = Evaluation(batch.graph, Numbers({**self.sizes, COUNT: count}), known, {})
         return {row: evaluation.value(row) for row in batch.rows}
 
     def _outputs(self, moved: Mapping[GraphRow, Any]) -> Any:

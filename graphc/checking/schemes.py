@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +51,9 @@ def one_sided(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
     return cubic, 1e-2 * abs(cubic - square) + 16 * EPSILON * size / abs(step)
 
 
-def ridders(
-    values: Callable[[Any], Any], widest: float, noise: float, steps: int = 13
-) -> Slope | None:
-    """The slope at 0 from steps that shrink by 4; None: no finite values."""
-    widths = widest * SHRINK ** -np.arange(steps)
-    return extrapolated(values(widths), values(-widths), widths, noise)
+def ridders_widths(widest: float, steps: int = 13) -> Any:
+    """Steps that shrink by 4, for `extrapolated`."""
+    return widest * SHRINK ** -np.arange(steps)
 
 
 def extrapolated(ahead: Any, behind: Any, widths: Any, noise: float) -> Slope | None:

@@ -37,9 +37,7 @@ def curvature(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Row]
     judge = Judge(Court(other, around, court.epsilon, court.method), dict(enumerate(first)))
     sizes = [hood.point[leaf].size for leaf in leaves]
     blocks = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
-    rows = [
-        row for leaf, block in zip(leaves, blocks, strict=True) for row in judge.judge(leaf, block)
-    ]
+    rows = judge.judge(leaves, dict(zip(leaves, blocks, strict=True)))
     hood.evaluations += around.evaluations
     return rows
 

@@ -22,17 +22,29 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
-from .neighbourhood import Neighbourhood, context
+from .neighbourhood import Group, Neighbourhood, Sample, context
 from .rounding import Errors, sweeps
-from .schemes import EPSILON, STENCIL, STEP, five_point, noise_level, one_sided, ridders
+from .schemes import (
+    EPSILON,
+    STENCIL,
+    STEP,
+    extrapolated,
+    five_point,
+    noise_level,
+    one_sided,
+    ridders_widths,
+)
 from .verdicts import AT_KINK, CORRECT, ILL, NEAR_KINK, NOISE, NOT_FINITE, WRONG, Finding
 
 CHEAP, AFFORDABLE = 2_000, 100_000  # operations of an evaluation in many digits: many, a few
+TOGETHER = 64  # doubts whose neighbours are one evaluation
 FEW = 64  # doubts for which many digits do not pay, if floats can tell
 COARSE = 2  # tolerances by which a difference of floats may be off: the bound of a row tells it
 NEARLY = 1e-5  # the relative error of a difference that is good enough beside a kink
 MOST_DIGITAL = 4_000_000  # operations on differences of single elements, all together
 SIDED = 100  # digits of one-sided slopes
+NOISY = np.arange(-4.0, 5.0)  # very near points, whose values tell the noise
+WIDEST = 0.05  # of the scale: the first step of an extrapolation
 BORDER = 1e-12  # an error that is forgiven where a slope has only one side
 FUZZ = 64  # roundings within which a point counts as on a kink
 
@@ -41,6 +53,7 @@ FUZZ = 64  # roundings within which a point counts as on a kink
 class Spot:
     """One element of a leaf, one element of the outputs, and the derivative under judgement."""
 
+    group: Group  # of leaves that are moved together
     leaf: GraphRow
     place: int  # in the flat leaf
     position: tuple[int, ...]
@@ -49,6 +62,11 @@ class Spot:
     scale: float  # the size of the element, or what is usual for its leaf
     usual: float = 0.0  # the largest derivative by an element of the leaf, in units of this one
     even: bool = True  # whether nothing narrower than the steps of floats showed
+
+    @property
+    def element(self) -> int:
+        """The place in the flat group."""
+        return self.place + self.group.spans[self.group.leaves.index(self.leaf)][0]
 
 
 Sides = tuple[Any, Any, Any]  # (left slopes, right slopes, errors) of all outputs, in floats
@@ -67,6 +85,7 @@ class Court:
     _sided: dict[tuple[GraphRow, int], Sides | None] = field(
         default_factory=dict
     )  # by leaf and place
+    _seen: dict[Spot, Any] = field(default_factory=dict)  # values that floats will be asked for
 
     @property
     def base(self) -> Any:
@@ -108,20 +127,29 @@ class Court:
         found = float(self.errors.derivatives[spot.leaf][spot.output, spot.place])
         return found if np.isfinite(found) else np.inf
 
-    def settle(self, spot: Spot, near: list[kinks.Crossing]) -> Finding:
+    def settled(self, spots: Sequence[Spot]) -> list[Finding]:
+        """The verdict on each derivative; what floats are asked of all of them is asked at once."""
+        found: list[Finding] = []
+        for start in range(0, len(spots), TOGETHER):
+            part = spots[start : start + TOGETHER]
+            near = self.crossings(part)
+            self._look(part, near)
+            found += [self._settle(*pair) for pair in zip(part, near, strict=True)]
+        return found
+
+    def _settle(self, spot: Spot, near: list[kinks.Crossing]) -> Finding:
         """The verdict on one derivative, with the kinks nearby."""
         value = self.base[spot.output]
         if not np.isfinite(value):
             return Finding(np.nan, NOT_FINITE, f"the value is {value}{self._first_bad()}")
-        fuzz = FUZZ * self.epsilon
-        on = [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
+        on = self._on(spot, near)
         if on:
             return self._at_kink(spot, on)
         if not np.isfinite(spot.derived):
             known = self._reference(spot, None, self.digital)
             measured = np.nan if known is None else known[0]
             return Finding(measured, NOT_FINITE, f"the derivative is {spot.derived}")
-        found = self._measured(spot, abs(near[0].distance) if near else None)
+        found = self._measured(spot, _distance(near))
         if not near:
             return found
         kink = near[0]
@@ -143,37 +171,58 @@ class Court:
         return ""
 
     def crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
-        """The kinks within five points along the coordinate of each spot, all of one leaf."""
-        if not self.hood.batch(spots[0].leaf).switches:
+        """The kinks within five points along the coordinate of each spot, all of one group."""
+        group = spots[0].group
+        if not self.hood.batch(group.leaves).switches:
             return [[] for _ in spots]
-        x = self.hood.point[spots[0].leaf]
-        steps = [STEP * max(spot.scale, 1.0) * STENCIL for spot in spots]
-        neighbours = np.tile(x.ravel(), (4 * len(spots) + 1, 1))
-        for number, spot in enumerate(spots):
-            neighbours[4 * number : 4 * number + 4, spot.place] += steps[number]
-        sample = self.hood.sample(spots[0].leaf, neighbours.reshape(-1, *x.shape))
-        return [
-            kinks.crossings(sample.branches, slice(4 * k, 4 * k + 4), steps[k])
-            for k in range(len(spots))
-        ]
+        steps = np.outer([STEP * max(spot.scale, 1.0) for spot in spots], STENCIL)
+        here = [-0.0]  # the point itself, bit by bit
+        branches = self._moved([*spots, spots[0]], [*steps, here]).branches
+        return kinks.crossings(branches, steps)
 
-    def _moved(self, spot: Spot, steps: Any) -> Any:
-        """Neighbours in which one element is moved by each step."""
-        x = self.hood.point[spot.leaf]
-        neighbours = np.tile(x.ravel(), (len(steps), 1))
-        neighbours[:, spot.place] += steps
-        return neighbours.reshape(-1, *x.shape)
+    def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
+        """The kinks on which a spot sits."""
+        fuzz = FUZZ * self.epsilon
+        return [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
+
+    def _moved(self, spots: Sequence[Spot], steps: Sequence[Any]) -> Sample:
+        """Neighbours in which the element of each spot is moved by each of its steps."""
+        group = spots[0].group
+        places = np.repeat([spot.element for spot in spots], [len(part) for part in steps])
+        return self.hood.sample(group, group.moved(places, np.concatenate(steps)))
 
     def along(self, spot: Spot, steps: Any) -> Any:
         """The values of the spot's output with its element moved by each step."""
-        return self.hood.sample(spot.leaf, self._moved(spot, steps)).values[:, spot.output]
+        return self._moved([spot], [steps]).values[:, spot.output]
+
+    def _look(self, spots: Sequence[Spot], near: Sequence[list[kinks.Crossing]]) -> None:
+        """Evaluates at once what differences of floats will ask for, as far as that is known."""
+        doubts = FEW - self._tried if self.digital else len(spots)
+        asked: dict[Spot, Any] = {}
+        for spot, crossings in zip(spots, near, strict=True):
+            usual = np.isfinite(spot.derived) and not self._on(spot, crossings)
+            if (
+                usual
+                and (self._is_left_to_floats(spot) or not self.digital)
+                and len(asked) < doubts
+            ):
+                asked[spot] = self._steps(spot, _distance(crossings))
+        self._seen = {}
+        if asked:
+            values = self._moved(list(asked), list(asked.values())).values
+            ends = np.cumsum([len(steps) for steps in asked.values()])
+            self._seen = dict(zip(asked, np.split(values, ends[:-1]), strict=True))
+
+    def _is_left_to_floats(self, spot: Spot) -> bool:
+        """Whether floats are asked before many digits, which would not pay for a few doubts."""
+        few = self.method == "auto" and self.cost > CHEAP and self._tried < FEW
+        return self.digital and few and spot.even
 
     def _measured(self, spot: Spot, distance: float | None) -> Finding:
         """Many digits where they can be afforded, else floats; a few doubts are left to floats."""
-        few = self.method == "auto" and self.cost > CHEAP and self._tried < FEW
-        if self.digital and few and spot.even:
+        if self._is_left_to_floats(spot):
             self._tried += 1
-            reference = self._reference(spot, distance, False)
+            reference = self._floating(spot, distance)
             slack = self.tolerance * abs(spot.derived)
             # within the distance of a kink, which is told, steps are short and differences coarse
             most = COARSE * slack if distance is None else NEARLY * abs(spot.derived)
@@ -191,16 +240,28 @@ class Court:
         self, spot: Spot, distance: float | None, exact: bool
     ) -> tuple[float, float, str] | None:
         """(slope, error, how it was found), in many digits or in floats."""
-        if exact:
-            return self._digital(spot, distance)
-        base = float(self.base[spot.output])
+        return self._digital(spot, distance) if exact else self._floating(spot, distance)
+
+    def _steps(self, spot: Spot, distance: float | None) -> Any:
+        """Where floats are evaluated: within the distance of a kink, or for noise and a slope."""
         if distance is not None:
-            step = distance / 4
-            slope, error = five_point(self.along(spot, step * STENCIL), step, base)
+            return distance / 4 * STENCIL
+        widths = ridders_widths(WIDEST * spot.scale)
+        return np.concatenate([spot.scale * 1e-9 * NOISY, widths, -widths])
+
+    def _floating(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
+        """(slope, error, how it was found) in floats."""
+        base = float(self.base[spot.output])
+        steps = self._steps(spot, distance)
+        seen = self._seen.get(spot)
+        values = self.along(spot, steps) if seen is None else seen[:, spot.output]
+        if distance is not None:
+            slope, error = five_point(values, distance / 4, base)
             return float(slope), float(error), f"central differences within {distance:.0e}"
-        near = self.along(spot, spot.scale * 1e-9 * np.arange(-4, 5))
+        near, ahead, behind = np.split(values, (len(NOISY), (len(NOISY) + len(values)) // 2))
         noise = max(noise_level(near), EPSILON * abs(base), 1e-320)
-        best = ridders(lambda steps: self.along(spot, steps), 0.05 * spot.scale, noise)
+        widths = steps[len(NOISY) :][: len(ahead)]
+        best = extrapolated(ahead, behind, widths, noise)
         return None if best is None else (best.value, best.error, "Ridders' extrapolation")
 
     def _digital(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
@@ -349,6 +410,11 @@ class Court:
         if not np.isfinite(left + right):
             return None
         return float(left), float(right), float(max(below, above))
+
+
+def _distance(near: Sequence[kinks.Crossing]) -> float | None:
+    """How far the nearest kink is."""
+    return abs(near[0].distance) if near else None
 
 
 def _lost(derived: float, measured: float) -> int:

@@ -122,7 +122,7 @@ def _judged(
     if total > MOST_SINGLY and len(hood.base) == 1:
         found, covered = _searched(judge, leaves, derived, asked.budget)
         return rows + found, [*notes, covered]
-    return rows + [row for leaf in leaves for row in judge.judge(leaf, derived[leaf])], notes
+    return rows + judge.judge(leaves, derived), notes
 
 
 def _searched(

@@ -50,5 +50,6 @@ def _apart(a: Any, b: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """Everything else is NumPy's."""
-    return getattr(np, name)
+    """Everything else is NumPy's, and stays here once it was asked for."""
+    found = globals()[name] = getattr(np, name)
+    return found
