@@ -1,6 +1,6 @@
 """W6: networks of 499 and 109 386 parameters, checked whole; false alarms, and planted bugs.
 
-    python benchmarks/w6_checkers.py [--quick]
+    python benchmarks/w6_checkers.py [--quick] [--clock cpu] [--only smooth]
 
 The first network is 20-16-8-3 with a batch of 8; one pre-activation is put at a distance from its
 ReLU kink. The second is 784-128-64-10 with 3 wrong coordinates.
@@ -9,7 +9,6 @@ ReLU kink. The second is 784-128-64-10 with 3 wrong coordinates.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
 import warnings
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any
 
 import measure  # noqa: F401  # first: it sets the number of threads
 import numpy as np
+from measure import Contender, Goal, finish, made, options, shown, timed, verdict
 
 import graphc as gc
 
@@ -80,19 +80,6 @@ def gradient(at: dict[str, Any]) -> dict[str, Any]:
     return {**weights, "b1": d1.sum(0), "b2": d2.sum(0), "b3": d3.sum(0)}
 
 
-def together(runs: dict[str, Any], times: int = 15) -> dict[str, float]:
-    """The best processor time of each, measured in turn."""
-    samples: dict[str, list[float]] = {name: [] for name in runs}
-    for run in runs.values():
-        run()
-    for _ in range(times):
-        for name, run in runs.items():
-            start = time.process_time()
-            run()
-            samples[name].append(time.process_time() - start)
-    return {name: min(found) for name, found in samples.items()}
-
-
 def torch_check(at: dict[str, Any], fast: bool) -> Any:
     import torch
     import torch.nn.functional as functional
@@ -109,22 +96,48 @@ def torch_check(at: dict[str, Any], fast: bool) -> Any:
     return lambda: torch.autograd.gradcheck(f, params, fast_mode=fast, raise_exception=False)
 
 
-def small(quick: bool) -> None:
+def ours(at: dict[str, Any]) -> Any:
+    """The check, after the first: that one is the set-up."""
     graph = graph_of((20, 16, 8, 3))
-    print("499 parameters: time of a full check after the first, and the verdicts")
-    for distance in DISTANCES:
-        at = network((20, 16, 8, 3), distance)
-        report = gc.check(graph, "L", at, NAMES)
-        runs: dict[str, Any] = {"graphc": lambda at=at: gc.check(graph, "L", at, NAMES)}
-        told = {"graphc": f"{report.summary()}  kinks: {report.kinks}"}
-        if importlib.util.find_spec("torch"):
-            for name, fast in (("torch fast_mode", True), ("torch gradcheck", False)):
-                runs[name] = torch_check(at, fast)
-                told[name] = "pass" if runs[name]() else "ALARM"
-        print("  smooth" if distance is None else f"  kink at distance {distance:g}")
-        for name, seconds in together(runs, 5 if quick else 15).items():
-            print(f"    {name:16} {1e3 * seconds:6.1f} ms  {told[name]}")
-    print(f"  planted bugs found: {planted(graph, 10 if quick else 1)}")
+    gc.check(graph, "L", at, NAMES)
+    return lambda: gc.check(graph, "L", at, NAMES)
+
+
+def small(distance: float | None, chosen: argparse.Namespace) -> dict[str, Any]:
+    """Times and verdicts at one distance from a kink."""
+    where = "smooth" if distance is None else f"a kink at distance {distance:g}"
+    title = f"499 parameters, {where}"
+    if chosen.only and chosen.only not in title:
+        return {}
+    at = network((20, 16, 8, 3), distance)
+    contenders = [
+        Contender("graphc", lambda: ours(at)),
+        Contender("torch fast_mode", lambda: torch_check(at, True), needs="torch"),
+        Contender("torch gradcheck", lambda: torch_check(at, False), needs="torch"),
+    ]
+    runs, figures = made(contenders, chosen.clock)
+    timed(runs, figures, chosen)
+    print(f"\n{title}\n{'':16} {'set-up':>9} {'best':>9} {'median':>9}")
+    for name, figure in figures.items():
+        told = runs[name]()
+        if name == "graphc":
+            told = f"{told.summary()}  kinks: {told.kinks}"
+        else:
+            told = "pass" if told else "ALARM"
+        times = (shown(t) for t in (figure.setup, figure.best, figure.median))
+        print(f"{name:16} {' '.join(f'{t:>9}' for t in times)}  {told}")
+    best, goals = figures["graphc"].best, []
+    if "torch fast_mode" in figures:
+        goal = Goal("torch fast_mode", 1.2)
+        goals.append(verdict(goal, best / figures[goal.peer].best))
+    return {
+        "title": title,
+        "figures": [
+            {"name": f.name, "setup": f.setup, "best": f.best, "median": f.median}
+            for f in figures.values()
+        ],
+        "goals": goals,
+    }
 
 
 def planted(graph: gc.Graph, every: int) -> str:
@@ -181,11 +194,13 @@ def large() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="every tenth planted bug")
-    options = parser.parse_args()
-    small(options.quick)
-    large()
+    chosen = options(__doc__.splitlines()[0])
+    results = [small(distance, chosen) for distance in DISTANCES]
+    if not chosen.only:
+        every = 10 if chosen.quick else 1
+        print(f"\nplanted bugs found: {planted(graph_of((20, 16, 8, 3)), every)}\n")
+        large()
+    finish(results, chosen)
 
 
 if __name__ == "__main__":

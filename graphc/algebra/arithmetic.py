@@ -174,6 +174,9 @@ class Numbers:
         if isinstance(condition, np.ndarray):
             if not exact and condition.dtype == BOOLEAN:
                 return np.where(condition, as_float(taken), as_float(other))
+            if condition.dtype == BOOLEAN and not (np.shape(taken) or np.shape(other)):
+                kind = bool if isinstance(taken, bool) and isinstance(other, bool) else object
+                return np.array([other, taken], dtype=kind)[condition.astype(int)]
             chosen = elements(_decided, (condition, taken, other))
             return chosen if exact else as_float(chosen)
         if type(condition) is Undefined:

@@ -202,7 +202,9 @@ def as_float(value: Any) -> Any:
     """The value as a NumPy float or array."""
     if isinstance(value, (np.ndarray, np.floating, bool, np.bool_)):
         if isinstance(value, np.ndarray) and value.dtype == object:
-            return np.array([as_float(v) for v in value.flat], dtype=np.float64).reshape(
+            distinct = {id(v): v for v in value.flat}  # often a few: the slopes of a kink
+            floats = {name: as_float(v) for name, v in distinct.items()}
+            return np.array([floats[id(v)] for v in value.flat], dtype=np.float64).reshape(
                 value.shape
             )
         return value
@@ -218,7 +220,7 @@ def as_float(value: Any) -> Any:
 
 def as_digits(value: Any, context: Any) -> Any:
     """The value as an mpmath number of the context."""
-    if isinstance(value, bool):
+    if type(value) is context.mpf or isinstance(value, bool):
         return value
     if type(value) is Exact:
         if context.dps > WORKING.dps:

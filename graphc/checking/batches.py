@@ -1,4 +1,4 @@
-"""Batches: a copy of a graph in which some leaves, and all that depends on them, have a leading axis.
+"""Batches: a copy of a graph in which some leaves, and what depends on them, have a leading axis.
 
 So the neighbours of a point are one evaluation, and what depends on none of the leaves is shared.
 Where an operation cannot take a further axis, the copy has none and serves one neighbour at a time.
@@ -22,6 +22,7 @@ from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
 
 COUNT = "neighbours_"  # the name of the leading axis
+Evaluator = Callable[[dict[GraphRow, Any]], dict[GraphRow, Any]]
 
 
 @dataclass(frozen=True)
@@ -48,31 +49,47 @@ class Batch:
     together: bool  # whether there is a leading axis; else neighbours are taken one by one
 
     @cached_property
-    def rows(self) -> tuple[GraphRow, ...]:
-        """The rows whose values are asked for."""
-        told = (row for switch in self.switches for row in switch.told)
-        return tuple(dict.fromkeys([*self.outputs, *told]))
+    def told(self) -> tuple[GraphRow, ...]:
+        """The rows that tell the branches."""
+        return tuple(dict.fromkeys(row for switch in self.switches for row in switch.told))
 
     @cached_property
-    def function(self) -> Callable[[dict[GraphRow, Any]], dict[GraphRow, Any]] | None:
-        """Emitted code for these rows: {row of a leaf: value} -> {row: value}; None: interpret."""
-        graph, names = self.graph, {row: f"leaf{row}" for row in self.leaves.values()}
+    def function(self) -> Evaluator | None:
+        """Emitted code for the outputs; None: interpret."""
+        return self._emitted(self.outputs)
+
+    @cached_property
+    def telling(self) -> Evaluator | None:
+        """Emitted code for the outputs, and for the rows that tell the branches."""
+        return self._emitted((*self.outputs, *self.told))
+
+    @cached_property
+    def _names(self) -> tuple[dict[GraphRow, str], dict[GraphRow, str]]:
+        """Names of the leaves and of the other rows that are asked for, given here."""
+        graph, given = self.graph, {row: f"leaf{row}" for row in self.leaves.values()}
+        for row, name in given.items():
+            graph.bind(name, row)
+        asked = {}
+        for row in dict.fromkeys((*self.outputs, *self.told)):
+            own = graph.operation("identity", (row,), {}) if row in graph.names else row
+            asked[row] = f"row{row}"
+            graph.bind(asked[row], own)
+        return given, asked
+
+    def _emitted(self, rows: Sequence[GraphRow]) -> Evaluator | None:
+        """{row of a leaf: value} -> {row: value}; None: interpret."""
         try:
-            for row, name in names.items():
-                graph.bind(name, row)
-            asked = {}
-            for row in self.rows:
-                own = graph.operation("identity", (row,), {}) if row in graph.names else row
-                asked[row] = f"row{row}"
-                graph.bind(asked[row], own)
-            compiled = compile_graph(graph, list(asked.values()), None, "value")
+            given, asked = self._names
+            wanted = {row: asked[row] for row in rows}
+            compiled = compile_graph(self.graph, list(wanted.values()), None, "value")
         except GraphcError:
             return None
+        leaves = {name: row for row, name in given.items()}
+        order = [leaves[name] for name in compiled.arguments]
 
         def run(known: dict[GraphRow, Any]) -> dict[GraphRow, Any]:
-            at = {names[row]: value for row, value in known.items()}
-            found = compiled(**{name: at[name] for name in compiled.needed})
-            return {row: found[name] for row, name in asked.items()}
+            found = compiled(*(known[row] for row in order))
+            return {row: found[name] for row, name in wanted.items()}
 
         return run
 
@@ -80,7 +97,7 @@ class Batch:
 def batched(graph: Structure, leaves: Sequence[GraphRow], outputs: Sequence[GraphRow]) -> Batch:
     """The copy of what the outputs need, with a leading axis on the leaves if all can take it."""
     needed = ancestors(graph, outputs)
-    reached = _reached(graph, leaves, needed)
+    reached = reached_from(graph, leaves, needed)
     together = _take_axis(graph, reached.difference(leaves))
     copy = Structure(graph.name)
     moved: dict[GraphRow, GraphRow] = {}
@@ -126,12 +143,12 @@ class Traits:
 
 def traits(graph: Structure, leaf: GraphRow, needed: Sequence[GraphRow]) -> Traits:
     """The traits of what moves with a leaf, among the rows needed."""
-    after = _reached(graph, (leaf,), needed) - {leaf}
+    after = reached_from(graph, (leaf,), needed) - {leaf}
     together = _take_axis(graph, after)
     return Traits(together, together and all(_record(graph.ops[row]).analytic for row in after))
 
 
-def _reached(
+def reached_from(
     graph: Structure, leaves: Sequence[GraphRow], needed: Sequence[GraphRow]
 ) -> set[GraphRow]:
     """The rows among those needed that move with some leaves, themselves included."""

@@ -243,16 +243,17 @@ class Gradients:
             return False
         expected = allowed = context(self.digits).mpf(0)
         for row in rows:
-            shape = self.hood.point[row].shape
+            shape, errors = self.hood.point[row].shape, self.rounding[row][output]
             slopes = np.broadcast_to(np.asarray(self.sweep(output)[row], dtype=object), shape)
+            if Undefined in set(map(type, slopes.flat)) or not np.isfinite(errors).all():
+                return False
             for slope, along, error in zip(
-                slopes.flat, flat(directions[row]), self.rounding[row][output].flat, strict=True
+                slopes.flat, flat(directions[row]), errors.tolist(), strict=True
             ):
-                if type(slope) is Undefined or not np.isfinite(error):
-                    return False
                 if slope or error:
                     expected += slope * along
-                    allowed += VERIFIED * (abs(slope) + 1e6 * float(error)) * abs(along)
+                    allowed += (abs(slope) + 1e6 * error) * abs(along)
+        allowed *= VERIFIED
         return bool(abs(measured[output] - expected) <= allowed)
 
     def _measured(self, rows: tuple[GraphRow, ...]) -> tuple[dict[GraphRow, Any], Any]:
@@ -265,8 +266,8 @@ class Gradients:
                 signs = generator.choice([-scale, scale], shape)
                 directions[row] = to_digits(signs * generator.uniform(1, 2, shape), self.digits)
             below, above = (
-                self.hood.digital({row: k * step * d for row, d in directions.items()}, self.digits)
-                for k in (-1, 1)
+                self.hood.digital({row: d * offset for row, d in directions.items()}, self.digits)
+                for offset in (-step, step)
             )
             slopes = None
             if below is not None and above is not None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from ..structure.rows import GraphRow
 from . import digits, kinks
-from .neighbourhood import LARGEST_BATCH, Group
+from .neighbourhood import Group
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
 from .settling import CHEAP, COARSE, Court, Spot
 from .verdicts import CORRECT, Index, Row
 
+LARGEST_PART = 1 << 21  # elements of all neighbours of a part
 NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
 METHODS = ("auto", "central", "ridders", "complex", "digits")
 AGREE = {
@@ -70,13 +72,10 @@ class Judge:
             return []
         rows: list[Row] = []
         for group in hood.groups(leaf for leaf in leaves if hood.point[leaf].size):
-            points = [hood.point[leaf].ravel() for leaf in group.leaves]
-            sizes = [scales(x) for x in points]
-            scale = np.concatenate(sizes)
-            claims = [derived[leaf] for leaf in group.leaves]
-            usual = np.concatenate(list(map(_usual, claims, sizes)), axis=1)
-            claimed = np.concatenate(claims, axis=1)
-            chunk = max(1, LARGEST_BATCH // (2 * scale.size))
+            scale = np.concatenate([scales(group.x[begin:end]) for begin, end in group.spans])
+            claimed = np.concatenate([derived[leaf] for leaf in group.leaves], axis=1)
+            usual = _usual(claimed, scale, group.spans)
+            chunk = max(1, LARGEST_PART // (2 * scale.size))
             for start in range(0, scale.size, chunk):
                 places = np.arange(start, min(start + chunk, scale.size))
                 rows += self._rows(
@@ -121,12 +120,8 @@ class Judge:
                         )
                     )
                 of, told = self.names.get(output, ""), quick.told[number]
-                rows += [
-                    Row(name, index, claim, value, CORRECT, told, of, "", 0, bound)
-                    for index, claim, value, bound in zip(
-                        found, claims, measured, bounds, strict=True
-                    )
-                ]
+                same = map(repeat, (CORRECT, told, of, "", 0))
+                rows += map(Row, repeat(name), found, claims, measured, *same, bounds)
         for place, finding in zip(doubtful, self.court.settled(spots), strict=True):
             row = rows[place]
             row.measured, row.bound, row.kink = finding.measured, finding.bound, finding.kink
@@ -180,8 +175,9 @@ class Judge:
     def _wide(self, part: Part, places: Any) -> tuple[Any, Any]:
         """(slopes, errors) by five points at some places: a longer step loses fewer digits."""
         step = STEP * part.scale[places]
-        moved = part.group.moved(np.repeat(part.places[places], 4), np.outer(step, STENCIL).ravel())
-        values = self.court.hood.sample(part.group, moved).values
+        moved = np.repeat(part.places[places], 4)
+        offsets = np.outer(step, STENCIL).ravel()
+        values = self.court.hood.sample(part.group, moved, offsets, told=False).values
         with np.errstate(all="ignore"):
             values = values.T.reshape(len(part.claimed), len(places), 4)
             return five_point(values, step, self.court.base[:, None])
@@ -196,11 +192,9 @@ class Judge:
         court, count = self.court, len(part.places)
         here = part.group.x[part.places]
         step = (here + SHORT_STEP * part.scale) - here  # what is really added
-        pairs = part.group.moved(np.repeat(part.places, 2), np.outer(step, (-1.0, 1.0)).ravel())
-        narrow = self._narrow(part, step)
-        sample = court.hood.sample(
-            part.group, np.concatenate([pairs, narrow, part.group.x[None, :]])
-        )
+        pairs, steps = np.repeat(part.places, 2), np.outer(step, (-1.0, 1.0)).ravel()
+        narrow = self._narrow(part, step)  # and the point itself
+        sample = court.hood.sample(part.group, pairs, steps, narrow)
         values = sample.values[: 2 * count].T.reshape(len(part.claimed), count, 2)
         base = sample.values[-1][:, None]
         with np.errstate(all="ignore"):
@@ -224,14 +218,19 @@ class Judge:
         if not still.any() or self.court.cost <= CHEAP:  # many digits tell more
             return np.zeros_like(still)
         usual = np.maximum(part.usual, np.abs(base) / part.scale)
-        rules = np.concatenate([self.court.rules[leaf] for leaf in part.group.leaves], axis=1)
-        zero = rules[:, part.places] == 0
-        return still & zero & (3 * error <= self.court.tolerance * usual)
+        still &= 3 * error <= self.court.tolerance * usual
+        for leaf, (begin, end), (start, _) in zip(
+            part.group.leaves, part.spans, part.group.spans, strict=True
+        ):
+            if still[:, begin:end].any():
+                places = part.places[begin:end] - start
+                still[:, begin:end] &= self.court.rule(leaf)[:, places] == 0
+        return still
 
     def _narrow(self, part: Part, step: Any) -> Any:
-        """(leaves, elements): the point, with all places of a leaf moved by far less than a step."""
-        found = np.tile(part.group.x, (len(part.spans), 1))
-        for neighbour, (begin, end) in zip(found, part.spans, strict=True):
+        """For each leaf a neighbour, all its places moved by far less than a step; the point."""
+        found = np.tile(part.group.x, (len(part.spans) + 1, 1))
+        for neighbour, (begin, end) in zip(found, part.spans, strict=False):
             signs = np.where(np.arange(end - begin) % 2, -1.0, 1.0)
             neighbour[part.places[begin:end]] += NARROW * step[begin:end] * signs
         return found
@@ -242,17 +241,15 @@ class Judge:
         What is narrower than the step shows in it. A kink would look like a narrow feature, and is
         known by name. values: (outputs, leaves).
         """
-        found = np.ones((len(base), len(part.spans)), bool)
+        found, base = np.ones((len(base), len(part.spans)), bool), base[:, 0]
         with np.errstate(all="ignore"):
             for number, (begin, end) in enumerate(part.spans):
                 places = part.places[begin:end]
                 if apart[begin:end].all():
                     change = narrow[number, places] - part.group.x[places]
                     moves = part.claimed[:, begin:end] * change
-                    room = 1e-3 * np.sqrt((moves**2).sum(axis=1)) + 64 * EPSILON * np.abs(
-                        base[:, 0]
-                    )
-                    gap = np.abs(moves.sum(axis=1) - (values[:, number] - base[:, 0]))
+                    room = 1e-3 * np.sqrt((moves**2).sum(axis=1)) + 64 * EPSILON * np.abs(base)
+                    gap = np.abs(moves.sum(axis=1) - (values[:, number] - base))
                     found[:, number] = gap <= room
         return part.of_leaves(found)
 
@@ -271,7 +268,7 @@ class Judge:
         ]
         places = (part.places + part.of_leaves(shift))[chosen]
         scale = part.scale[chosen]
-        values = hood.sample(group, group.moved(places, 1j * step * scale, complex)).values
+        values = hood.sample(group, places, 1j * step * scale, told=False).values
         with np.errstate(all="ignore"):
             found[:, chosen] = values.imag.T / scale / step
         return found
@@ -304,11 +301,13 @@ def scales(x: Any) -> Any:
     return np.maximum(sizes, largest * float(np.sqrt(part @ part / x.size)))
 
 
-def _usual(claims: Any, scale: Any) -> Any:
-    """(outputs, elements): the largest derivative by an element of a leaf, in units of each."""
+def _usual(claimed: Any, scale: Any, spans: Sequence[tuple[int, int]]) -> Any:
+    """(outputs, elements): the largest derivative by an element of its leaf, in units of each."""
     with np.errstate(all="ignore"):
-        moves = np.nan_to_num(np.abs(claims) * scale, posinf=0.0)
-        return moves.max(axis=1, keepdims=True) / scale
+        moves = np.abs(claimed) * scale
+        moves[~np.isfinite(moves)] = 0.0
+        largest = np.maximum.reduceat(moves, [begin for begin, _ in spans], axis=1)
+        return np.repeat(largest, [end - begin for begin, end in spans], axis=1) / scale
 
 
 @lru_cache(maxsize=64)

@@ -27,8 +27,8 @@ from .batches import COUNT, Batch, Switch, Traits, batched, traits
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
-LARGEST_BATCH = 1 << 21  # elements of the moved leaves that are held at once
-LARGEST_GROUP = 512  # elements of leaves that are moved in one evaluation, for all of them
+LARGEST_BATCH = 1 << 17  # elements of the moved leaves that are evaluated at once
+LARGEST_GROUP = 256  # elements of leaves that share their evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,21 @@ class Sample:
     branches: tuple[Branch, ...]
 
 
+def joined(samples: Sequence[Sample], count: int) -> Sample:
+    """The first neighbours of several samples as one."""
+    if len(samples) == 1:
+        return samples[0]
+    values = np.concatenate([sample.values for sample in samples])
+    branches = []
+    for parts in zip(*(sample.branches for sample in samples), strict=True):
+        margin = np.concatenate([part.margin for part in parts])
+        winners = None
+        if parts[0].winners is not None:
+            winners = np.concatenate([part.winners for part in parts])[:count]
+        branches.append(Branch(parts[0].switch, margin[:count], winners))
+    return Sample(values[:count], tuple(branches))
+
+
 @dataclass(frozen=True)
 class Group:
     """Leaves of a point whose elements are moved as those of one flat array."""
@@ -65,13 +80,6 @@ class Group:
     def x(self) -> Any:
         """All elements at the point."""
         return np.concatenate([self.hood.point[leaf].ravel() for leaf in self.leaves])
-
-    def moved(self, places: Any, offsets: Any, kind: Any = float) -> Any:
-        """(count, elements): the point, with one element moved in each."""
-        found = np.empty((len(places), self.x.size), kind)
-        found[:] = self.x
-        found[np.arange(len(places)), places] += offsets
-        return found
 
     def apart(self, neighbours: Any) -> dict[GraphRow, Any]:
         """{leaf: (count, *shape)} of neighbours (count, elements)."""
@@ -105,7 +113,7 @@ class Digits(Numbers):
             return +self.context.pi
         try:
             if op in DIRECT and any(type(arg) is np.ndarray for arg in args):
-                return FLOAT_ARITHMETIC[op](*args)
+                return FLOAT_ARITHMETIC[op](*map(boxed, args))  # mpmath tries an array in vain
             if op == "power" and isinstance(settings["exponent"], int):
                 return args[0] ** settings["exponent"]
         except (TypeError, ZeroDivisionError):  # an element has no value
@@ -177,6 +185,7 @@ class Neighbourhood:
         self.evaluations = 0
         self._exact: dict[int, dict[GraphRow, Any]] = {}
         self.emitted = False  # whether neighbours are evaluated by emitted code
+        self._memory = np.empty(0)  # of neighbours
         floats = {row: as_float(value) for row, value in point.items()}
         here = Evaluation(graph, Numbers(self.sizes), dict(floats), {})
         self.fixed: dict[GraphRow, Any] = {}  # leaves, and what stands behind a stop
@@ -190,13 +199,19 @@ class Neighbourhood:
                 self.point[row] = np.asarray(as_float(here.value(row)), float)
 
     @cached_property
-    def largest(self) -> float:
-        """The largest number on the way to the outputs: what is rounded, whatever is left of it."""
+    def floats(self) -> Evaluation:
+        """The values of the rows that the outputs need, at the point."""
         evaluation = Evaluation(self.graph, Numbers(self.sizes), dict(self.fixed), {})
         with np.errstate(all="ignore"):
             for row in self.outputs:
                 evaluation.value(row)
-            sizes = [np.abs(as_float(value)) for value in evaluation.values.values()]
+        return evaluation
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest number on the way to the outputs: what is rounded, whatever is left of it."""
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(as_float(value)) for value in self.floats.values.values()]
         finite = (float(np.max(size, initial=0.0, where=np.isfinite(size))) for size in sizes)
         return max(finite, default=0.0)
 
@@ -245,7 +260,7 @@ class Neighbourhood:
         for leaf in leaves:
             size = self.point[leaf].size
             shares = leaf in self.fixed and self.traits(leaf).together
-            if shares and size <= room and leaf not in found[-1]:
+            if shares and size <= room:
                 found[-1].append(leaf)
                 room -= size
             else:
@@ -258,59 +273,101 @@ class Neighbourhood:
         ends = np.cumsum([self.point[leaf].size for leaf in leaves]).tolist()
         return Group(leaves, tuple(zip([0, *ends], ends, strict=False)), self)
 
-    def sample(self, group: Group, neighbours: Any) -> Sample:
+    def sample(
+        self, group: Group, places: Any, offsets: Any, more: Any = None, told: bool = True
+    ) -> Sample:
+        """Outputs where one element of a group is moved at a time, then `more`; told: branches too.
+
+        More are whole neighbours (count, elements). As many as stay at hand are evaluated at once.
+        """
+        more = np.empty((0, group.x.size)) if more is None else more
+        single, total = len(places), len(places) + len(more)
+        self.evaluations += total
+        parts = -(-total * group.x.size // LARGEST_BATCH)
+        size = -(-total // max(parts, 1))
+        found = []
+        for start in range(0, total, size):
+            neighbours = self._room(size, group.x.size, np.result_type(offsets, float))
+            neighbours[:] = group.x  # the last ones may be too many
+            here = slice(start, start + size)
+            moved = len(places[here])
+            neighbours[np.arange(moved), places[here]] += offsets[here]
+            rest = more[max(start - single, 0) : max(start + size - single, 0)]
+            neighbours[moved : moved + len(rest)] = rest
+            found.append(self._sampled(group, neighbours, told))
+        return joined(found, total)
+
+    def _room(self, count: int, size: int, kind: Any) -> Any:
+        """(count, elements) to be filled: the same memory every time, since new memory is slow."""
+        if self._memory.size < count * size or self._memory.dtype != kind:
+            self._memory = np.empty(max(count * size, LARGEST_BATCH), kind)
+        return self._memory[: count * size].reshape(count, size)
+
+    def _sampled(self, group: Group, neighbours: Any, told: bool) -> Sample:
         """Outputs and branches where a group takes each of the values (count, elements)."""
-        batch = self.batch(group.leaves)
-        count = len(neighbours)
-        self.evaluations += count
+        batch, count = self.batch(group.leaves), len(neighbours)
+        rows = (*batch.outputs, *batch.told) if told else batch.outputs
         with np.errstate(all="ignore"):
             moved = group.apart(neighbours)
             if batch.together:
-                found = self._values(batch, moved, count)
+                found = self._values(batch, rows, moved, count)
             else:
                 each = [
-                    self._values(batch, {leaf: part[k] for leaf, part in moved.items()})
+                    self._values(batch, rows, {leaf: part[k] for leaf, part in moved.items()})
                     for k in range(count)
                 ]
-                found = {row: np.stack([as_float(one[row]) for one in each]) for row in batch.rows}
+                found = {row: np.stack([as_float(one[row]) for one in each]) for row in rows}
             values = [
                 _columns(found[row], count, wide)
                 for row, wide in zip(batch.outputs, batch.wide, strict=True)
             ]
-            branches = tuple(_branch(switch, found, count) for switch in batch.switches)
+            switches = batch.switches if told else ()
+            branches = tuple(_branch(switch, found, count) for switch in switches)
         return Sample(values[0] if len(values) == 1 else np.concatenate(values, axis=1), branches)
 
     def _values(
-        self, batch: Batch, moved: Mapping[GraphRow, Any], count: int = 1
+        self,
+        batch: Batch,
+        rows: Sequence[GraphRow],
+        moved: Mapping[GraphRow, Any],
+        count: int = 1,
     ) -> dict[GraphRow, Any]:
-        """The values of the batch's rows: by emitted code where much is asked, or interpreted."""
+        """The values of rows of the batch: by emitted code where much is asked, or interpreted."""
         known = {
             new: moved[row] if row in moved else self.fixed[row]
             for row, new in batch.leaves.items()
         }
         real = all(part.dtype == float for part in moved.values())
-        if self.emitted and real and batch.function is not None:
-            return batch.function(known)
+        if self.emitted and real:
+            function = batch.function if rows is batch.outputs else batch.telling
+            if function is not None:
+                return function(known)
         evaluation = Evaluation(batch.graph, Numbers({**self.sizes, COUNT: count}), known, {})
-        return {row: evaluation.value(row) for row in batch.rows}
+        found = {row: evaluation.value(row) for row in rows}
+        return {row: self._own(value) for row, value in found.items()}
 
-    def _outputs(self, moved: Mapping[GraphRow, Any]) -> Any:
-        """The outputs where some rows have other values, flat."""
-        known = {**self.fixed, **moved}
+    def _own(self, value: Any) -> Any:
+        """A value that does not change with the next neighbours."""
+        shared = isinstance(value, np.ndarray) and np.may_share_memory(value, self._memory)
+        return value.copy() if shared else value
+
+    def _outputs(self, evaluation: Evaluation) -> Any:
+        """The outputs in floats, flat."""
         with np.errstate(all="ignore"):
-            evaluation = Evaluation(self.graph, Numbers(self.sizes), known, {})
             found = [np.ravel(as_float(evaluation.value(row))) for row in self.outputs]
         return np.concatenate(found)
 
     @cached_property
     def base(self) -> Any:
         """The outputs at the point itself, flat."""
-        return self._outputs({})
+        return self._outputs(self.floats)
 
     def jointly(self, offsets: Mapping[GraphRow, Any]) -> Any:
         """The outputs where several leaves are moved at once, flat."""
         self.evaluations += 1
-        return self._outputs({row: self.point[row] + offset for row, offset in offsets.items()})
+        moved = {row: self.point[row] + offset for row, offset in offsets.items()}
+        known = {**self.fixed, **moved}
+        return self._outputs(Evaluation(self.graph, Numbers(self.sizes), known, {}))
 
     def digital(self, offsets: Mapping[GraphRow, Any], digits: int) -> list[Any] | None:
         """The outputs in many digits where rows are moved; None: one of them has no value there."""

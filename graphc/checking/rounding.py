@@ -7,7 +7,7 @@ by a random rounding, and the spread of the derivatives is what rounding does to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
-from .neighbourhood import Neighbourhood
+from .batches import reached_from
+from .neighbourhood import Neighbourhood, needed_rows
 from .schemes import EPSILON
 
 SAMPLES = 6
@@ -84,16 +85,24 @@ class Errors:
 
 def sweeps(hood: Neighbourhood, algebra: Numbers) -> list[Any]:
     """The outputs, flat, and for each thing that can be moved (output elements, its elements)."""
-    graph = _plain(hood.graph)
-    leaves = {row: v for row, v in hood.fixed.items() if graph.ops[row] != "stop"}
-    evaluation = Evaluation(graph, algebra, leaves, {})
-    values, blocks = [], []
+    leaves = {row: v for row, v in hood.fixed.items() if hood.graph.ops[row] != "stop"}
+    evaluation = Evaluation(_plain(hood.graph), algebra, leaves, {})
     with np.errstate(all="ignore"):
-        for row in hood.outputs:
-            values.append(np.ravel(as_float(evaluation.value(row))))
-            blocks.append(_block(hood, graph, evaluation, row))
+        values = [np.ravel(as_float(evaluation.value(row))) for row in hood.outputs]
+        blocks = [_block(hood, evaluation, row, hood.point) for row in hood.outputs]
     parts = [np.concatenate([block[row] for block in blocks]) for row in hood.point]
     return [np.concatenate(values), *parts]
+
+
+def rule(hood: Neighbourhood, leaf: GraphRow) -> Any:
+    """(output elements, elements of a leaf): its derivatives in floats, by the rules alone."""
+    graph = hood.graph
+    known = dict(hood.floats.values)
+    evaluation = Evaluation(_plain(graph), hood.floats.algebra, known, {})
+    evaluation.asked = reached_from(graph, (leaf,), needed_rows(graph, hood.outputs))
+    with np.errstate(all="ignore"):
+        blocks = [_block(hood, evaluation, row, (leaf,)) for row in hood.outputs]
+    return np.concatenate([block[leaf] for block in blocks])
 
 
 def _plain(graph: Structure) -> Structure:
@@ -106,10 +115,10 @@ def _plain(graph: Structure) -> Structure:
 
 
 def _block(
-    hood: Neighbourhood, graph: Structure, evaluation: Evaluation, output: GraphRow
+    hood: Neighbourhood, evaluation: Evaluation, output: GraphRow, rows: Iterable[GraphRow]
 ) -> dict[GraphRow, Any]:
     """{row: (elements of an output, elements of the row)} by one sweep for all of them."""
-    shape = hood.shape(output)
+    graph, shape = evaluation.graph, hood.shape(output)
     size = int(np.prod(shape, dtype=int))
     evaluation.lead = graph.shape(output) if size != 1 else ()
     evaluation._pulled = None
@@ -122,7 +131,8 @@ def _block(
     except GraphcError:  # a node with kink='error' sits on its kink
         found = {}
     block = {}
-    for row, point in hood.point.items():
+    for row in rows:
+        point = hood.point[row]
         part: Any = found.get(row, 0.0)
         part = as_float(part.values if type(part) is Masked else part)
         full = (*(shape if size != 1 else ()), *point.shape)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ STEP = EPSILON**0.2  # balances the truncation and the rounding of five points
 SHORT_STEP = EPSILON ** (1 / 3)  # and of three points
 STENCIL = np.array([-2.0, -1.0, 1.0, 2.0])
 SHRINK = 4.0  # from one step of Ridders to the next
+FACTORS = [SHRINK ** (2 * order) for order in (1, 2, 3, 4)]  # what each order of errors shrinks by
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,20 @@ def extrapolated(ahead: Any, behind: Any, widths: Any, noise: float) -> Slope | 
     with np.errstate(all="ignore"):
         quotients = (ahead - behind) / (2 * widths)
         floors = noise / widths
-    rows: list[list[float]] = []
+    last: list[float] = []  # the row above
     found: list[tuple[float, int, float]] = []
-    for place, quotient in enumerate(quotients):
-        if not np.isfinite(quotient):
-            rows = []
+    steps = zip(quotients.tolist(), floors.tolist(), strict=True)
+    for place, (quotient, floor) in enumerate(steps):
+        if not math.isfinite(quotient):
+            last = []
             continue
-        row = [float(quotient)]
-        if rows:
-            for order, older in enumerate(rows[-1][:4]):
-                factor = SHRINK ** (2 * (order + 1))
-                row.append((factor * row[order] - older) / (factor - 1))
-                # below some step the argument cannot be told from the point: nothing is measured
-                error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floors[place]
-                found.append((float(error), place, row[-1]))
-        rows.append(row)
+        row = [quotient]
+        for older, factor in zip(last, FACTORS, strict=False):
+            row.append((factor * row[-1] - older) / (factor - 1))
+            # below some step the argument cannot be told from the point: nothing is measured
+            error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + floor
+            found.append((error, place, row[-1]))
+        last = row
     return trusted(found, quotients, floors, widths)
 
 
@@ -135,10 +137,10 @@ def noise_level(values: Any) -> float:
     if len(table) < 4 or not np.isfinite(table).all():
         return 0.0
     size = float(np.abs(table).max()) or 1.0
-    table = table / size  # squares of 1e200 overflow
+    numbers = (table / size).tolist()  # squares of 1e200 overflow
     levels, factor = [], 1.0
     for order in range(1, min(len(table), 7)):
-        table = np.diff(table)
+        numbers = [b - a for a, b in pairwise(numbers)]
         factor *= order / (2.0 * (2 * order - 1))
-        levels.append(float(np.sqrt(factor * np.mean(table**2))))
+        levels.append(math.sqrt(factor * sum(x * x for x in numbers) / len(numbers)))
     return size * min(levels[2:5] or levels)

@@ -22,8 +22,8 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
-from .neighbourhood import Group, Neighbourhood, Sample, context
-from .rounding import Errors, sweeps
+from .neighbourhood import Group, Neighbourhood, context
+from .rounding import Errors, rule
 from .schemes import (
     EPSILON,
     STENCIL,
@@ -80,6 +80,7 @@ class Court:
     hood: Neighbourhood
     epsilon: float = EPSILON  # the rounding of the code under test
     method: str = "auto"
+    _rules: dict[GraphRow, Any] = field(default_factory=dict)
     _tried: int = 0  # doubts left to floats
     _spent: int = 0  # operations on differences of single elements in many digits
     _sided: dict[tuple[GraphRow, int], Sides | None] = field(
@@ -110,12 +111,11 @@ class Court:
         """What rounding may do to values and derivatives."""
         return Errors(self.hood, self.epsilon)
 
-    @cached_property
-    def rules(self) -> dict[GraphRow, Any]:
-        """The derivatives in floats by the rules of the formulas alone."""
-        return dict(
-            zip(self.hood.point, sweeps(self.hood, Numbers(self.hood.sizes))[1:], strict=True)
-        )
+    def rule(self, leaf: GraphRow) -> Any:
+        """The derivatives by a leaf in floats, by the rules of the formulas alone."""
+        if leaf not in self._rules:
+            self._rules[leaf] = rule(self.hood, leaf)
+        return self._rules[leaf]
 
     @cached_property
     def gradients(self) -> digits.Gradients:
@@ -176,40 +176,37 @@ class Court:
         if not self.hood.batch(group.leaves).switches:
             return [[] for _ in spots]
         steps = np.outer([STEP * max(spot.scale, 1.0) for spot in spots], STENCIL)
-        here = [-0.0]  # the point itself, bit by bit
-        branches = self._moved([*spots, spots[0]], [*steps, here]).branches
-        return kinks.crossings(branches, steps)
+        places = np.repeat([spot.element for spot in spots], len(STENCIL))
+        sample = self.hood.sample(group, places, steps.ravel(), group.x[None, :])
+        return kinks.crossings(sample.branches, steps)
 
     def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
         """The kinks on which a spot sits."""
         fuzz = FUZZ * self.epsilon
         return [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
 
-    def _moved(self, spots: Sequence[Spot], steps: Sequence[Any]) -> Sample:
-        """Neighbours in which the element of each spot is moved by each of its steps."""
-        group = spots[0].group
+    def _values(self, spots: Sequence[Spot], steps: Sequence[Any]) -> Any:
+        """(neighbours, outputs) where the element of each spot is moved by each of its steps."""
         places = np.repeat([spot.element for spot in spots], [len(part) for part in steps])
-        return self.hood.sample(group, group.moved(places, np.concatenate(steps)))
+        offsets = np.concatenate(steps)
+        return self.hood.sample(spots[0].group, places, offsets, told=False).values
 
     def along(self, spot: Spot, steps: Any) -> Any:
         """The values of the spot's output with its element moved by each step."""
-        return self._moved([spot], [steps]).values[:, spot.output]
+        return self._values([spot], [steps])[:, spot.output]
 
     def _look(self, spots: Sequence[Spot], near: Sequence[list[kinks.Crossing]]) -> None:
         """Evaluates at once what differences of floats will ask for, as far as that is known."""
         doubts = FEW - self._tried if self.digital else len(spots)
         asked: dict[Spot, Any] = {}
         for spot, crossings in zip(spots, near, strict=True):
-            usual = np.isfinite(spot.derived) and not self._on(spot, crossings)
-            if (
-                usual
-                and (self._is_left_to_floats(spot) or not self.digital)
-                and len(asked) < doubts
-            ):
+            smooth = np.isfinite(spot.derived) and not self._on(spot, crossings)
+            floats = self._is_left_to_floats(spot) or not self.digital
+            if smooth and floats and len(asked) < doubts:
                 asked[spot] = self._steps(spot, _distance(crossings))
         self._seen = {}
         if asked:
-            values = self._moved(list(asked), list(asked.values())).values
+            values = self._values(list(asked), list(asked.values()))
             ends = np.cumsum([len(steps) for steps in asked.values()])
             self._seen = dict(zip(asked, np.split(values, ends[:-1]), strict=True))
 

@@ -54,7 +54,7 @@ class Asked:
         if self.wrt is None:
             needed = upstream(graph, self.outputs)
             return [row for row in graph.leaves() if row in needed]
-        return [graph.row(name) for name in as_names(graph, self.wrt)]
+        return list(dict.fromkeys(graph.row(name) for name in as_names(graph, self.wrt)))
 
 
 def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhood]:

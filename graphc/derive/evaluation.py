@@ -6,7 +6,7 @@ the target's formula, one by one, so that no Jacobian is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,12 +45,14 @@ class Evaluation:
         self.symbols = symbols  # values of the free symbols of a from_edges graph
         self.kinks: dict[GraphRow, None] = {}  # nodes found on a kink, in order
         self.gated = False  # whether a branch not taken, or an exact 0, has cut a path
+        self.asked: Container[GraphRow] | None = None  # the rows to pull to; None: all of them
         self.lead: Shape = ()  # further leading axes of what is carried: a Jacobian's rows
         self._is_nothing = algebra.is_0 if isinstance(algebra, Formulas) else _is_closed
         self._locals: dict[GraphRow, tuple[Any, ...]] = {}
         self._pulled: tuple[GraphRow, Any, list[Any]] | None = (
             None  # the node pulled last, and its shares
         )
+        self._sloped: tuple[GraphRow, list[Any]] | None = None  # the row scaled last, its partials
 
     def value(self, row: GraphRow) -> Any:
         """The value of a row."""
@@ -261,7 +263,7 @@ class Evaluation:
         row, slot = place
         op, operand = self.graph.ops[row], self.graph.operands[row][slot]
         unasked = self.graph.ops[operand] == "const" and operand not in self.graph.names
-        if op == "stop" or unasked:
+        if op == "stop" or unasked or (self.asked is not None and operand not in self.asked):
             return None
         here = self.here(row)
         if op in OPERATIONS:
@@ -293,7 +295,9 @@ class Evaluation:
             self._tell_switches(row, node)
             self.gated = True  # a condition has an edge, over which nothing comes
             return None
-        return self.times(self.partials(row, node)[slot], carried)
+        if self._sloped is None or self._sloped[0] != row:
+            self._sloped = (row, self.partials(row, node))
+        return self.times(self._sloped[1][slot], carried)
 
     def _tell_switches(self, row: GraphRow, node: GraphRow) -> None:
         if self.graph.operands[row] and self.graph.is_condition(row):

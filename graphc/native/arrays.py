@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 SHORT = 300  # elements below which NumPy's own function is called
+FEW = 8  # elements of an axis below which NumPy, too, takes them one after the other
 WIDE = {np.dtype(np.float64): 1, np.dtype(np.float32): 0}
 
 
@@ -41,6 +42,29 @@ def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[...,
         return result if result.ndim else result[()]
 
     return function
+
+
+def reduction(step: Callable[..., Any], start: float, plain: Callable[..., Any]) -> Any:
+    """NumPy's reduction, which takes a short last axis slice by slice: the same steps, faster.
+
+    NumPy begins anew for each result, however few numbers there are for it.
+    """
+
+    def function(x: Any, axis: Any = None, out: Any = None, **more: Any) -> Any:
+        if more or type(x) is not np.ndarray or x.ndim < 2 or x.dtype not in WIDE:
+            return plain(x, axis=axis, out=out, **more)
+        if axis not in (-1, x.ndim - 1) or not 0 < x.shape[-1] < FEW:
+            return plain(x, axis=axis, out=out)
+        result = step(x[..., 0], start, out=out)
+        for place in range(1, x.shape[-1]):
+            step(result, x[..., place], out=result)
+        return result
+
+    return function
+
+
+sum = reduction(np.add, 0.0, np.sum)
+max = reduction(np.maximum, -np.inf, np.max)
 
 
 def _apart(a: Any, b: Any) -> bool:

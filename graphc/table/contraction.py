@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,21 +55,28 @@ def _shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -
 
 
 def _pull(here: Local, k: int, adjoint: Any) -> Any:
-    left, _, out = here.settings["spec"].partition("->")
+    spec, own, distinct, lead, missing = _pulled(here.settings["spec"], k, len(here.lead))
+    sizes = {letter: here.shapes[k][place] for letter, place in missing}
+    others = (arg for i, arg in enumerate(here.args) if i != k)
+    found = here.contract(spec, adjoint, *others, **sizes)
+    return found if own == distinct else _on_diagonal(here, found, lead + distinct, lead + own)
+
+
+@lru_cache(maxsize=1024)
+def _pulled(spec: str, k: int, further: int) -> tuple[str, str, str, str, list[tuple[str, int]]]:
+    """The contraction that pulls to operand k; its letters, once each, those of so many further
+    axes, and those that only it has, with their places.
+    """
+    left, _, out = spec.partition("->")
     letters = left.split(",")
-    lead = unused_letters([left, out], len(here.lead))
-    others = [i for i in range(len(letters)) if i != k]
-    present = out + "".join(letters[i] for i in others)
-    sizes = {
-        letter: size
-        for letter, size in zip(letters[k], here.shapes[k], strict=True)
-        if letter not in present
-    }
+    lead = unused_letters([left, out], further)
+    others = [word for i, word in enumerate(letters) if i != k]
+    present = out + "".join(others)
     own = letters[k]
     distinct = "".join(dict.fromkeys(own))
-    spec = ",".join([lead + out, *(letters[i] for i in others)]) + "->" + lead + distinct
-    found = here.contract(spec, adjoint, *(here.args[i] for i in others), **sizes)
-    return found if own == distinct else _on_diagonal(here, found, lead + distinct, lead + own)
+    missing = [(letter, place) for place, letter in enumerate(own) if letter not in present]
+    pulling = ",".join([lead + out, *others]) + "->" + lead + distinct
+    return pulling, own, distinct, lead, missing
 
 
 def _push(here: Local, k: int, tangent: Any) -> Any:
@@ -98,10 +106,7 @@ def _looks(settings: Settings) -> bool:
 
 
 def _value(numbers: Arithmetic, arrays: Sequence[Any], settings: Settings) -> Any:
-    operands, out = split_spec(settings["spec"])
-    present = set("".join(operands))
-    distinct = "".join(dict.fromkeys(out))
-    core = "".join(letter for letter in distinct if letter in present)
+    operands, out, distinct, core = _letters(settings["spec"])
     if any(is_exact(array) for array in arrays):
         inner = numbers.products([boxed(array) for array in arrays], operands, core)
     else:
@@ -116,6 +121,15 @@ def _value(numbers: Arithmetic, arrays: Sequence[Any], settings: Settings) -> An
     return unboxed(inner)
 
 
+@lru_cache(maxsize=1024)
+def _letters(spec: str) -> tuple[list[str], str, str, str]:
+    """Those of each operand and of the result; the result's once each, and without the new ones."""
+    operands, out = split_spec(spec)
+    present = set("".join(operands))
+    distinct = "".join(dict.fromkeys(out))
+    return operands, out, distinct, "".join(letter for letter in distinct if letter in present)
+
+
 def _diagonal(array: Any, letters: str, out: str) -> Any:
     """Spreads an axis over the places where its letter stands."""
     result = np.zeros([array.shape[letters.index(letter)] for letter in out], dtype=array.dtype)
@@ -125,21 +139,25 @@ def _diagonal(array: Any, letters: str, out: str) -> Any:
 
 
 def _float_products(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
-    if len(arrays) > 1 and set("".join(operands)) == set(core):
-        return _plain_products(arrays, operands, core)
-    if len(arrays) == 2:
-        fast = _matmul(arrays, operands, core)
-        if fast is None:
-            fast = _many_matmuls(arrays, operands, core)
+    return _way(tuple(operands), core)(arrays)
+
+
+@lru_cache(maxsize=1024)
+def _way(operands: tuple[str, ...], core: str) -> Callable[[Sequence[Any]], Any]:
+    """The fastest way to sums of products with these letters."""
+    if len(operands) > 1 and set("".join(operands)) == set(core):
+        return lambda arrays: _plain_products(arrays, operands, core)
+    if len(operands) == 2:
+        fast = _matmul(*operands, core) or _many_matmuls(*operands, core)
         if fast is not None:
             return fast
     spec = ",".join(operands) + "->" + core
     # with more axes or operands, finding a good order is worth the time that it takes
-    optimize = len(arrays) > 2 or (len(arrays) == 2 and max(map(len, operands)) > 2)
-    return np.einsum(spec, *arrays, optimize=optimize)
+    optimize = len(operands) > 2 or (len(operands) == 2 and max(map(len, operands)) > 2)
+    return lambda arrays: np.einsum(spec, *arrays, optimize=optimize)
 
 
-def _plain_products(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+def _plain_products(arrays: Sequence[Any], operands: Sequence[str], core: str) -> Any:
     """Products without a sum: einsum would add them to 0, which has no sign."""
     result: Any = 1
     for array, letters in zip(arrays, operands, strict=True):
@@ -150,34 +168,42 @@ def _plain_products(arrays: Sequence[Any], operands: list[str], core: str) -> An
     return result
 
 
-def _matmul(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+def _matmul(left: str, right: str, core: str) -> Callable[[Sequence[Any]], Any] | None:
     """The product of two matrices or vectors through `@`, which is much faster than einsum."""
-    (a, b), (left, right) = arrays, operands
     shared = [letter for letter in left if letter in right]
     if len(shared) != 1 or max(len(left), len(right)) > 2:
         return None
     free = (left + right).replace(shared[0], "")
     if sorted(free) != sorted(core) or len(left + right) != len(free) + 2:
         return None
-    a = a if left[-1] == shared[0] else a.T
-    b = b if right[0] == shared[0] else b.T
-    return a @ b if free == core else (a @ b).T
+    first, last = left[-1] == shared[0], right[0] == shared[0]
+
+    def product(arrays: Sequence[Any]) -> Any:
+        a, b = arrays
+        found = (a if first else a.T) @ (b if last else b.T)
+        return found if free == core else found.T
+
+    return product
 
 
-def _many_matmuls(arrays: Sequence[Any], operands: list[str], core: str) -> Any:
+def _many_matmuls(left: str, right: str, core: str) -> Callable[[Sequence[Any]], Any] | None:
     """Matrix products with one further leading axis, in one operand or in both."""
-    a, b = arrays
     many = core[:1]
-    matrices = [letters[letters[:1] == many :] for letters in operands]
+    matrices = [letters[letters[:1] == many :] for letters in (left, right)]
     if not many or len(core) != 3 or any(len(m) != 2 or many in m for m in matrices):
         return None
-    left, right = matrices
-    if left[1] != right[0] or core != many + left[0] + right[1] or len({*left, *right}) != 3:
+    first, second = matrices
+    if first[1] != second[0] or core != many + first[0] + second[1] or len({*first, *second}) != 3:
         return None
-    if b.ndim == 3:
-        return a @ b
-    count, rows, inner = a.shape  # one product instead of many small ones
-    return (a.reshape(count * rows, inner) @ b).reshape(count, rows, b.shape[-1])
+
+    def products(arrays: Sequence[Any]) -> Any:
+        a, b = arrays
+        if b.ndim == 3:
+            return a @ b
+        count, height, width = a.shape  # one product instead of many small ones
+        return (a.reshape(count * height, width) @ b).reshape(count, height, b.shape[-1])
+
+    return products
 
 
 def exact_products(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.checking import neighbourhood
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIZES = (20, 16, 8, 3)
@@ -108,3 +109,50 @@ def test_more_wrong_claims_than_are_searched_for_blame_no_node_called_all():
     right = {name: np.asarray(found, float) for name, found in graph.reverse("y", at).items()}
     report = gc.check(graph, at=at, claimed={"W": 1.3 * right["W"], "x": 0.5 * right["x"]})
     assert not report.ok and {source for source, _ in report.blame} <= {"W", "x"}
+
+
+def told(report):
+    """What a report says of each derivative."""
+    return [(row.name, row.index, row.of, row.verdict, row.kink) for row in report.rows]
+
+
+@pytest.mark.parametrize("distance", [None, 1e-5])
+def test_leaves_checked_together_are_told_as_if_each_were_alone(w6, graph, distance, monkeypatch):
+    at = w6.network(SIZES, distance)
+    together = gc.check(graph, "L", at, w6.NAMES)
+    monkeypatch.setattr(neighbourhood, "LARGEST_GROUP", 0)
+    alone = gc.check(graph, "L", at, w6.NAMES)
+    assert told(together) == told(alone)
+    bounds = [[row.bound / abs(row.derived or 1) for row in r.rows] for r in (together, alone)]
+    assert np.max(bounds[0]) == pytest.approx(np.max(bounds[1]), rel=0.5)
+    found = [[row.measured for row in report.rows] for report in (together, alone)]
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "input x[30]\ny = relu(x)",  # the output and the switch are views of the neighbours
+        "input x[12] y[12]\nL = max(x*y)",
+        "input A[3,3]\nL = sum(inv(A + 9*eye(3)))",
+        "input x[40]\ny = x",
+    ],
+)
+def test_a_few_neighbours_at_a_time_tell_the_same(text, monkeypatch):
+    graph = gc.parse(text)
+    whole = gc.check(graph, points=2)
+    monkeypatch.setattr(neighbourhood, "LARGEST_BATCH", 100)
+    parts = gc.check(graph, points=2)
+    assert told(whole) == told(parts) and whole.ok
+    assert [row.measured for row in whole.rows] == [row.measured for row in parts.rows]
+
+
+def test_inner_nodes_are_moved_in_emitted_code(w6, graph):
+    at = w6.network(SIZES)
+    report = gc.check(graph, "L", at, ["W1", "h1", "a2"])
+    assert report.ok and len(report.rows) == 320 + 8 * 16 + 8 * 8, str(report)
+
+
+def test_a_leaf_named_twice_is_told_once():
+    report = gc.check(gc.parse("input x[2] = [1, 2]\nL = sum(x**2)"), "L", {}, ["x", "x"])
+    assert [row.derived for row in report.rows] == [2, 4] and report.ok
