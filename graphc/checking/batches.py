@@ -99,6 +99,7 @@ def batched(graph: Structure, leaves: Sequence[GraphRow], outputs: Sequence[Grap
     needed = ancestors(graph, outputs)
     reached = reached_from(graph, leaves, needed)
     together = _take_axis(graph, reached.difference(leaves))
+    axis = (COUNT,) if graph.has_tensors else ()  # of scalars alone, neighbours are points
     copy = Structure(graph.name)
     moved: dict[GraphRow, GraphRow] = {}
     wide: set[GraphRow] = set()  # rows of the copy that have the leading axis
@@ -116,7 +117,7 @@ def batched(graph: Structure, leaves: Sequence[GraphRow], outputs: Sequence[Grap
             operands, settings = _widened(copy, op, operands, settings, wide, len(shape))
         new = moved[row] = copy.append(op, tuple(operands), **settings)
         if together and row in reached:
-            shape = (COUNT, *shape)
+            shape = (*axis, *shape)
             wide.add(new)
         if shape:
             copy.shapes[new] = shape

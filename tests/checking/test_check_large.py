@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.checking import neighbourhood
+from graphc.checking import batches, neighbourhood
+from graphc.program.compiling import compile_graph
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIZES = (20, 16, 8, 3)
@@ -156,3 +157,21 @@ def test_inner_nodes_are_moved_in_emitted_code(w6, graph):
 def test_a_leaf_named_twice_is_told_once():
     report = gc.check(gc.parse("input x[2] = [1, 2]\nL = sum(x**2)"), "L", {}, ["x", "x"])
     assert [row.derived for row in report.rows] == [2, 4] and report.ok
+
+
+def test_neighbours_of_scalars_are_points_of_the_native_engine(monkeypatch):
+    engines = []
+
+    def compiled(*args, **settings):
+        found = compile_graph(*args, **settings)
+        engines.append(found.plan.engine)
+        return found
+
+    monkeypatch.setattr(batches, "compile_graph", compiled)
+    many = range(210)
+    at = {f"w{k}": 0.1 * k - 7 for k in many}
+    formula = " + ".join(f"sin(w{k})*w{k}" for k in many)
+    report = gc.check(gc.parse(f"param w[0..209]\nh = {formula}\nL = relu(h)*tanh(h/100)"), "L", at)
+    assert report.ok and len(report.rows) == 210, str(report)
+    expected = gc.parse("param w\ny = sin(w)").compile(want="value").plan.engine
+    assert engines and set(engines) == {expected}
