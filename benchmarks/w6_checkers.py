@@ -106,7 +106,7 @@ def ours(at: dict[str, Any]) -> Any:
 def small(distance: float | None, chosen: argparse.Namespace) -> dict[str, Any]:
     """Times and verdicts at one distance from a kink."""
     where = "smooth" if distance is None else f"a kink at distance {distance:g}"
-    title = f"499 parameters, {where}"
+    title = f"W6: a check of 499 parameters, {where}"
     if chosen.only and chosen.only not in title:
         return {}
     at = network((20, 16, 8, 3), distance)
@@ -125,7 +125,7 @@ def small(distance: float | None, chosen: argparse.Namespace) -> dict[str, Any]:
         else:
             told = "pass" if told else "ALARM"
         times = (shown(t) for t in (figure.setup, figure.best, figure.median))
-        print(f"{name:16} {' '.join(f'{t:>9}' for t in times)}  {told}")
+        print(f"{name:16} {' '.join(f'{t:>9}' for t in times)}\n  {told}")
     best, goals = figures["graphc"].best, []
     if "torch fast_mode" in figures:
         goal = Goal("torch fast_mode", 1.2)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..structure.kept import kept
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
@@ -34,7 +35,10 @@ class Crossing:
         """The node and its formula, for a sentence."""
         shape = graph.shape(self.declared)
         place = f", element {self.element}" if shape else ""
-        return f"{graph.names[self.node]} = {formula_text(graph, self.node)}{place}"
+        known, key = kept(graph), ("formula", self.node)
+        if key not in known:
+            known[key] = formula_text(graph, self.node)
+        return f"{graph.names[self.node]} = {known[key]}{place}"
 
 
 def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:

@@ -36,7 +36,7 @@ def three_point(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
 
 def five_point(values: Any, step: Any, base: Any) -> tuple[Any, Any]:
     """(slope, error) from the values at -2h, -h, h, 2h along the last axis."""
-    below, near_below, near_above, above = np.moveaxis(np.asarray(values), -1, 0)
+    below, near_below, near_above, above = (values[..., k] for k in range(4))
     inner = (near_above - near_below) / (2 * step)
     outer = (above - below) / (4 * step)
     size = np.maximum(np.maximum(np.abs(above), np.abs(below)), np.abs(base))
