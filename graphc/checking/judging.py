@@ -14,7 +14,8 @@ from ..structure.rows import GraphRow
 from . import digits, kinks
 from .neighbourhood import Group
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
-from .settling import CHEAP, COARSE, Court, Spot
+from .settling import CHEAP, COARSE, Court
+from .spots import Spot
 from .verdicts import CORRECT, Index, Row
 
 LARGEST_PART = 1 << 21  # elements of all neighbours of a part
@@ -286,7 +287,8 @@ class Judge:
         true = row.measured if found is None else found[0]
         steps = scale * 10.0 ** np.arange(-15, 0, 0.25)
         with np.errstate(all="ignore"):
-            slopes = (court.along(spot, steps) - court.along(spot, -steps)) / (2 * steps)
+            ahead, behind = (court.floats.along(spot, side) for side in (steps, -steps))
+            slopes = (ahead - behind) / (2 * steps)
             errors = np.abs(slopes - true)
         return [(float(h), float(e)) for h, e in zip(steps, errors, strict=True) if np.isfinite(e)]
 

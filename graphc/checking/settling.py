@@ -22,18 +22,10 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
-from .neighbourhood import Group, Neighbourhood, context
+from .neighbourhood import Neighbourhood, context
 from .rounding import Errors, rule
-from .schemes import (
-    EPSILON,
-    STENCIL,
-    STEP,
-    extrapolated,
-    five_point,
-    noise_level,
-    one_sided,
-    ridders_widths,
-)
+from .schemes import EPSILON, one_sided
+from .spots import Floats, Spot
 from .verdicts import AT_KINK, CORRECT, ILL, NEAR_KINK, NOISE, NOT_FINITE, WRONG, Finding
 
 CHEAP, AFFORDABLE = 2_000, 100_000  # operations of an evaluation in many digits: many, a few
@@ -43,30 +35,8 @@ COARSE = 2  # tolerances by which a difference of floats may be off: the bound o
 NEARLY = 1e-5  # the relative error of a difference that is good enough beside a kink
 MOST_DIGITAL = 4_000_000  # operations on differences of single elements, all together
 SIDED = 100  # digits of one-sided slopes
-NOISY = np.arange(-4.0, 5.0)  # very near points, whose values tell the noise
-WIDEST = 0.05  # of the scale: the first step of an extrapolation
 BORDER = 1e-12  # an error that is forgiven where a slope has only one side
 FUZZ = 64  # roundings within which a point counts as on a kink
-
-
-@dataclass(frozen=True)
-class Spot:
-    """One element of a leaf, one element of the outputs, and the derivative under judgement."""
-
-    group: Group  # of leaves that are moved together
-    leaf: GraphRow
-    place: int  # in the flat leaf
-    position: tuple[int, ...]
-    output: int
-    derived: float
-    scale: float  # the size of the element, or what is usual for its leaf
-    usual: float = 0.0  # the largest derivative by an element of the leaf, in units of this one
-    even: bool = True  # whether nothing narrower than the steps of floats showed
-
-    @property
-    def element(self) -> int:
-        """The place in the flat group."""
-        return self.place + self.group.spans[self.group.leaves.index(self.leaf)][0]
 
 
 Sides = tuple[Any, Any, Any]  # (left slopes, right slopes, errors) of all outputs, in floats
@@ -86,7 +56,6 @@ class Court:
     _sided: dict[tuple[GraphRow, int], Sides | None] = field(
         default_factory=dict
     )  # by leaf and place
-    _seen: dict[Spot, Any] = field(default_factory=dict)  # values that floats will be asked for
 
     @property
     def base(self) -> Any:
@@ -105,6 +74,11 @@ class Court:
     def digital(self) -> bool:
         """Whether many digits come before extrapolation in floats."""
         return self.method == "digits" or (self.method == "auto" and self.cost <= AFFORDABLE)
+
+    @cached_property
+    def floats(self) -> Floats:
+        """Differences of floats."""
+        return Floats(self.hood)
 
     @cached_property
     def errors(self) -> Errors:
@@ -132,7 +106,7 @@ class Court:
         found: list[Finding] = []
         for start in range(0, len(spots), TOGETHER):
             part = spots[start : start + TOGETHER]
-            near = self.crossings(part)
+            near = self.floats.crossings(part)
             self._look(part, near)
             found += [self._settle(*pair) for pair in zip(part, near, strict=True)]
         return found
@@ -170,45 +144,21 @@ class Court:
                     return f": the first is {graph.names[node]} = {formula_text(graph, node)}"
         return ""
 
-    def crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
-        """The kinks within five points along the coordinate of each spot, all of one group."""
-        group = spots[0].group
-        if not self.hood.batch(group.leaves).switches:
-            return [[] for _ in spots]
-        steps = np.outer([STEP * max(spot.scale, 1.0) for spot in spots], STENCIL)
-        places = np.repeat([spot.element for spot in spots], len(STENCIL))
-        sample = self.hood.sample(group, places, steps.ravel(), group.x[None, :])
-        return kinks.crossings(sample.branches, steps)
-
     def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
         """The kinks on which a spot sits."""
         fuzz = FUZZ * self.epsilon
         return [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
 
-    def _values(self, spots: Sequence[Spot], steps: Sequence[Any]) -> Any:
-        """(neighbours, outputs) where the element of each spot is moved by each of its steps."""
-        places = np.repeat([spot.element for spot in spots], [len(part) for part in steps])
-        offsets = np.concatenate(steps)
-        return self.hood.sample(spots[0].group, places, offsets, told=False).values
-
-    def along(self, spot: Spot, steps: Any) -> Any:
-        """The values of the spot's output with its element moved by each step."""
-        return self._values([spot], [steps])[:, spot.output]
-
     def _look(self, spots: Sequence[Spot], near: Sequence[list[kinks.Crossing]]) -> None:
         """Evaluates at once what differences of floats will ask for, as far as that is known."""
         doubts = FEW - self._tried if self.digital else len(spots)
-        asked: dict[Spot, Any] = {}
+        asked: dict[Spot, float | None] = {}
         for spot, crossings in zip(spots, near, strict=True):
             smooth = np.isfinite(spot.derived) and not self._on(spot, crossings)
             floats = self._is_left_to_floats(spot) or not self.digital
             if smooth and floats and len(asked) < doubts:
-                asked[spot] = self._steps(spot, _distance(crossings))
-        self._seen = {}
-        if asked:
-            values = self._values(list(asked), list(asked.values()))
-            ends = np.cumsum([len(steps) for steps in asked.values()])
-            self._seen = dict(zip(asked, np.split(values, ends[:-1]), strict=True))
+                asked[spot] = _distance(crossings)
+        self.floats.look(asked)
 
     def _is_left_to_floats(self, spot: Spot) -> bool:
         """Whether floats are asked before many digits, which would not pay for a few doubts."""
@@ -219,7 +169,7 @@ class Court:
         """Many digits where they can be afforded, else floats; a few doubts are left to floats."""
         if self._is_left_to_floats(spot):
             self._tried += 1
-            reference = self._floating(spot, distance)
+            reference = self.floats.slope(spot, distance)
             slack = self.tolerance * abs(spot.derived)
             # within the distance of a kink, which is told, steps are short and differences coarse
             most = COARSE * slack if distance is None else NEARLY * abs(spot.derived)
@@ -237,29 +187,7 @@ class Court:
         self, spot: Spot, distance: float | None, exact: bool
     ) -> tuple[float, float, str] | None:
         """(slope, error, how it was found), in many digits or in floats."""
-        return self._digital(spot, distance) if exact else self._floating(spot, distance)
-
-    def _steps(self, spot: Spot, distance: float | None) -> Any:
-        """Where floats are evaluated: within the distance of a kink, or for noise and a slope."""
-        if distance is not None:
-            return distance / 4 * STENCIL
-        widths = ridders_widths(WIDEST * spot.scale)
-        return np.concatenate([spot.scale * 1e-9 * NOISY, widths, -widths])
-
-    def _floating(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
-        """(slope, error, how it was found) in floats."""
-        base = float(self.base[spot.output])
-        steps = self._steps(spot, distance)
-        seen = self._seen.get(spot)
-        values = self.along(spot, steps) if seen is None else seen[:, spot.output]
-        if distance is not None:
-            slope, error = five_point(values, distance / 4, base)
-            return float(slope), float(error), f"central differences within {distance:.0e}"
-        near, ahead, behind = np.split(values, (len(NOISY), (len(NOISY) + len(values)) // 2))
-        noise = max(noise_level(near), EPSILON * abs(base), 1e-320)
-        widths = steps[len(NOISY) :][: len(ahead)]
-        best = extrapolated(ahead, behind, widths, noise)
-        return None if best is None else (best.value, best.error, "Ridders' extrapolation")
+        return self._digital(spot, distance) if exact else self.floats.slope(spot, distance)
 
     def _digital(self, spot: Spot, distance: float | None) -> tuple[float, float, str] | None:
         """The derivative that a difference confirms together with all others, else its own."""
@@ -345,7 +273,7 @@ class Court:
         """What the value jumps by at a point with a slope; 0 where it is continuous."""
         step = max(1e-5, 4 * FUZZ * self.epsilon) * spot.scale
         steps = step * np.array([-1, -0.01, 0.01, 1])
-        ends = self.along(spot, steps)
+        ends = self.floats.along(spot, steps)
         far, left, right, end = ends - slope * steps  # without what the slope explains
         noise = 1e3 * self.epsilon * float(np.abs(ends).max())
         narrow, wide = float(right - left), float(end - far)
@@ -398,7 +326,7 @@ class Court:
 
     def _float_sides(self, spot: Spot) -> tuple[float, float, float] | None:
         step = max(1e-5, 4 * FUZZ * self.epsilon) * spot.scale
-        values = self.along(spot, step * np.array([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]))
+        values = self.floats.along(spot, step * np.array([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]))
         base = self.base[spot.output]
         (left, below), (right, above) = (
             one_sided(values[:3], -step, base),
