@@ -99,7 +99,7 @@ def _spent(clock: str) -> float:
     if clock == "wall":
         return time.perf_counter()
     spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    return time.process_time() + spent.children_user + spent.children_system
 
 
 def made(

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import GraphcError, visible
 from ..shapes import LETTERS, axis_of, concrete, shape_text
 from ..table.functions import COMPOSED
-from ..table.places import Index, Slice, chosen
+from ..table.places import Index, Places, Slice, chosen
 from ..table.value import Value
 from .calling import flattened, label, layer, stated
 from .constants import small_shape
@@ -174,15 +174,18 @@ def concat(values: list[Value], *, axis: int = 0) -> Value:
 @layer(parts=True)
 def stack(values: list[Value], *, axis: int = 0) -> Value:
     """Arrays of one shape along a new axis."""
-    rank = len(values[0].shape)
     for value in values:
         if value.shape != values[0].shape:
             raise GraphcError(f"stack: {stated(values[0], value)}; they need one shape")
     place = axis_of(axis, (len(values), *values[0].shape), "stack")
-    letters = LETTERS[:rank]
-    at = place + rank + 1
-    spec = f"{letters}->{letters[:at]}Z{letters[at:]}"
-    joined: Value = concat([contract(spec, value, Z=1) for value in values], axis=place)
+    small_shape(len(values), "stack")
+    placed = [
+        value.graph.tensor(
+            "scatter", (value,), {"axis": place, "index": Places(k), "size": len(values)}
+        )
+        for k, value in enumerate(values)
+    ]
+    joined: Value = functools.reduce(lambda a, b: a + b, placed)
     return joined
 
 

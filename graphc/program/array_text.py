@@ -25,7 +25,7 @@ from .program import Program, ProgramRow
 
 # a row on the texts of its operands
 Writer = Callable[[Program, ProgramRow, Sequence[Piece]], Piece]
-SHORT = 12  # elements of a constant array that is written where it is used
+SHORT = 12  # elements of an array that is read at a glance
 
 
 @dataclass
@@ -41,6 +41,7 @@ class ArrayText:
     preamble: list[str] = field(default_factory=list)  # lines before the functions
     functions: dict[str, int] = field(default_factory=dict)  # functions to define -> operands
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
+    short: int = SHORT  # elements of a constant array that is written where it is used
     imports: set[str] = field(default_factory=set)  # lines, besides that of the array library
     _constant: tuple[Program, list[bool]] | None = None
     _writers: dict[str, Writer] = field(default_factory=dict)  # of the operations met so far
@@ -95,7 +96,7 @@ class ArrayText:
             return self.call("zeros", self.shape(floats.shape), dtype)[0]
         listed = repr(floats.tolist()).replace("inf", f"{self.namespace}.inf")
         text = f"{self.namespace}.array({listed}, dtype={self.namespace}.{self.dtype})"
-        return self.held(text) if floats.size > SHORT else text
+        return self.held(text) if floats.size > self.short else text
 
     def held(self, text: str) -> str:
         """A constant that the module makes once, by its name."""

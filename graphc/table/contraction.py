@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import GraphcError
 from ..shapes import Shape, Size, resolve, shape_text, unused_letters
 from .arrays import Scalars, bound_exact, boxed, is_exact, split_spec, unboxed
-from .contraction_text import DIAGONAL, array_text, into
+from .contraction_text import DIAGONAL, array_text, into, letter_sizes
 from .contraction_words import (
     contraction,
     contraction_latex,
@@ -250,18 +250,9 @@ def _batch(settings: Settings, wide: Sequence[bool], count: Size) -> Settings:
     return {**settings, "spec": f"{','.join(words)}->{letter}{out}"}
 
 
-def _sizes(site: Site) -> dict[str, Any]:
-    """The size of each letter."""
-    operands, out = split_spec(site.settings["spec"])
-    sizes: dict[str, Any] = {}
-    for word, shape in zip([*operands, out], [*site.shapes, site.shape], strict=True):
-        sizes.update(zip(word, shape, strict=True))
-    return sizes
-
-
 def _pairs(site: Site, k: int) -> Pairs:
     """All index tuples of the letters."""
-    sizes = _sizes(site)
+    sizes = letter_sizes(site)
     grid = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
     places = dict(zip(sizes, grid, strict=True))
 
@@ -281,7 +272,7 @@ def _loops(
 ) -> str:
     words, out = split_spec(settings["spec"])
     site = Site(settings=settings, shapes=[x.shape for x in operands], shape=result.shape)
-    sizes = _sizes(site)
+    sizes = letter_sizes(site)
     names = dict(zip(sizes, axes_names(len(sizes)), strict=True))
     kept = [(names[x], sizes[x]) for x in dict.fromkeys(out)]
     summed = [(names[x], sizes[x]) for x in dict.fromkeys("".join(words)) if x not in out]
@@ -323,7 +314,7 @@ define(
     analytic=True,
     batch=_batch,
     pairs=_pairs,
-    work=lambda site: tuple(_sizes(site).values()),
+    work=lambda site: tuple(letter_sizes(site).values()),
     text=array_text,
     is_product=lambda settings: not settings["spec"].strip(",->"),
     compared=lambda settings, shape: {"spec": canonical(settings["spec"]), "shape": shape},

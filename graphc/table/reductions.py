@@ -15,7 +15,7 @@ from .arrays import bound_exact, boxed, unboxed
 from .loops import Loops, LoopWriter, Variable, axes_names, block, nested, place
 from .matrix_form import Piece
 from .reduction_words import winner, winner_latex
-from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
+from .tensors import Arithmetic, Carry, Into, Local, Pairs, Settings, Site, define, unchanged
 from .writing import ArrayWriter, axis_text
 
 
@@ -220,6 +220,23 @@ def _largest_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> P
     return writer.call("max", pieces[0][0], *axis_text(site.settings["axes"], site.shapes[0]))
 
 
+SHORT = 64  # elements along a last axis that are brought to the front to be compared
+
+
+def _largest_into(site: Site) -> Into | None:
+    """Over a short last axis, which the library's own reduction does slice by slice."""
+    rank, length = len(site.shapes[0]), site.shapes[0][-1]
+    if site.settings["axes"] != (-1,) or rank < 2 or length not in range(1, SHORT + 1):
+        return None
+
+    def written(writer: ArrayWriter, operands: Sequence[str], target: str) -> str:
+        moved = writer.call("transpose", operands[0], str((rank - 1, *range(rank - 1))))[0]
+        whole = writer.call("ascontiguousarray", moved)[0]
+        return writer.call("max", whole, "axis=0", f"out={target}")[0]
+
+    return written
+
+
 def _winner_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
     share = ["share=True"] if site.settings.get("kink") == "share" else []
     return writer.own("winner", pieces[0][0], str(site.settings["axes"]), *share)
@@ -243,10 +260,11 @@ def {name}(x, axes):
     """The Euclidean norm over the axes; powers of two keep the squares from overflow."""
     if not x.size:
         return {np}.sum(x, axis=axes)
-    exponent = {np}.frexp({np}.max({np}.abs(x), axis=axes, keepdims=True))[1]
-    scaled = {np}.ldexp(x, -exponent)
-    total = {np}.sum(scaled * scaled, axis=axes)
-    return {np}.ldexp({np}.sqrt(total), {np}.squeeze(exponent, axis=axes))[()]
+    first = tuple(range(len(axes)))
+    moved = {np}.ascontiguousarray({np}.moveaxis(x, axes, first))  # short axes are slow behind
+    exponent = {np}.frexp({np}.max({np}.abs(moved), axis=first))[1]
+    scaled = {np}.ldexp(moved, -exponent)
+    return {np}.ldexp({np}.sqrt({np}.sum(scaled * scaled, axis=first)), exponent)[()]
 '''
 WINNER = '''\
 def {name}(x, axes, share=False):
@@ -334,6 +352,7 @@ define(
     word="max",
     rule="all to the largest",
     text=_largest_text,
+    into=_largest_into,
     loops=_largest_loops,
 )
 define(

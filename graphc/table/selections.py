@@ -11,7 +11,7 @@ import numpy as np
 from ..shapes import Shape, Size, concrete, resolve
 from .arrays import bound_exact, boxed, elements, unboxed
 from .loops import Loops, LoopWriter, Variable, nested
-from .matrix_form import Form, Piece, bracket
+from .matrix_form import ATOM, Form, Piece, bracket
 from .places import Index, Slice, Window, covers, run_from
 from .selection_words import (
     gather_latex,
@@ -23,7 +23,19 @@ from .selection_words import (
     scatter_line,
     scatter_source,
 )
-from .tensors import Arithmetic, Carry, Local, Pairs, Settings, Site, define, unchanged
+from .tensors import (
+    Arithmetic,
+    Carry,
+    Into,
+    Local,
+    Pairs,
+    Settings,
+    Site,
+    define,
+    repeated_to,
+    summed_to,
+    unchanged,
+)
 from .writing import ArrayWriter
 
 # Gather and its transpose, scatter.
@@ -123,15 +135,40 @@ def _gather_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Pi
 
 def _scatter_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
     settings, text = site.settings, pieces[0][0]
-    place = _subscript(len(site.shape), settings)
-    if place is None and settings["index"].distinct:
-        before = ":, " * (len(site.shape) + settings["axis"])
-        place = before + _index_text(writer, settings["index"])
-    if place is not None:
-        where = f"{writer.namespace}.s_[{place}]"
+    if settings["index"].distinct:
+        where = _distinct_places(writer, site)
         return writer.own("put", text, writer.shape(site.shape), where)
     index, size = _index_text(writer, settings["index"]), writer.size(settings["size"])
-    return writer.own("scatter", text, index, size, f"axis={settings['axis']}")
+    if all(isinstance(extent, int) for extent in (*site.shapes[0], *site.shape)):
+        return writer.own("scatter", text, _flat_places(writer, site), writer.shape(site.shape))
+    return writer.own("scatter_along", text, index, size, f"axis={settings['axis']}")
+
+
+def _flat_places(writer: ArrayWriter, site: Site) -> str:
+    """For each element of the part its place among all of the whole; behind them for none."""
+    np_, index = writer.namespace, site.settings["index"]
+    lead = _lead(len(site.shapes[0]), site.settings)
+    shape = concrete(site.shape, "scatter")
+    before, after = _around(shape, lead, 1)
+    inner = ", None" * (after > 1)
+    along = f"{_index_text(writer, index)}.ravel()" + "[:, None]" * (after > 1)
+    places = along
+    if before > 1:
+        places = f"{np_}.arange({before})[:, None{inner}] * {shape[lead]} + {along}"
+    if after > 1:
+        places = f"({places}) * {after} + {np_}.arange({after})"
+    if index.has_gaps:
+        places = f"{np_}.where({along} < 0, {math.prod(shape)}, {places})"
+    return writer.held(f"{np_}.ravel({places})")
+
+
+def _distinct_places(writer: ArrayWriter, site: Site) -> str:
+    """Where the elements of a part stand in the whole, each in a place of its own."""
+    place = _subscript(len(site.shape), site.settings)
+    if place is None:
+        before = ":, " * (len(site.shape) + site.settings["axis"])
+        place = before + _index_text(writer, site.settings["index"])
+    return f"{writer.namespace}.s_[{place}]"
 
 
 def _index_text(writer: ArrayWriter, index: Index) -> str:
@@ -156,6 +193,15 @@ def {name}(x, index, axis):
     return {np}.take(padded, {np}.where(index < 0, x.shape[axis], index), axis=axis)
 '''
 SCATTER = '''\
+def {name}(x, places, shape):
+    """Zeros of this shape, each element of x added at its place, if it is one of theirs."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    total = {np}.bincount(places, weights={np}.ravel(x), minlength=size)[:size]
+    return {np}.asarray(total, dtype=x.dtype).reshape(shape)
+'''
+SCATTER_ALONG = '''\
 def {name}(x, index, size, axis):
     """Adds each element to the place that an index array names along an axis of the result."""
     lead = x.ndim - index.ndim + axis + 1
@@ -292,7 +338,65 @@ define(
     latex=scatter_latex,
     rule="selection",
     loops=_scatter_loops,
-    definitions={"numpy": {"scatter": SCATTER, "put": PUT}},
+    definitions={"numpy": {"scatter": SCATTER, "scatter_along": SCATTER_ALONG, "put": PUT}},
+)
+
+
+# A part added to a whole, in place: what sums of many scattered parts are made of.
+
+
+def _accumulate_pull(here: Local, k: int, adjoint: Any) -> Any:
+    if k == 1:
+        return here.placed("gather", adjoint, here.settings)
+    return summed_to(here, adjoint, here.shape, here.shapes[0])
+
+
+def _accumulate_push(here: Local, k: int, tangent: Any) -> Any:
+    if k == 1:
+        return here.placed("scatter", tangent, here.settings)
+    return repeated_to(here, tangent, here.shapes[0], here.shape)
+
+
+def _accumulated(here: Local) -> Any:
+    whole, part = here.args
+    return here.apply("add", (whole, here.apply("scatter", (part,), dict(here.settings))), {})
+
+
+def _accumulate_into(site: Site) -> Into:
+    def written(writer: ArrayWriter, operands: Sequence[str], target: str) -> str:
+        places = writer.held(_distinct_places(writer, site))
+        return writer.own("accumulate", *operands, places, f"out={target}")[0]
+
+    return written
+
+
+def _accumulate_text(writer: ArrayWriter, site: Site, pieces: Sequence[Piece]) -> Piece:
+    dtype = f"dtype={writer.namespace}.{writer.dtype}"
+    fresh = writer.call("empty", writer.shape(site.shape), dtype)[0]
+    return _accumulate_into(site)(writer, [piece[0] for piece in pieces], fresh), ATOM
+
+
+ACCUMULATE = '''\
+def {name}(x, part, place, out):
+    """x with a part of it increased, in `out`, which may be x itself."""
+    if out is not x:
+        out[...] = x
+    out[place] += part
+    return out
+'''
+
+define(
+    "accumulate",
+    shape=lambda shapes, settings, labels: _scatter_shape(shapes[1:], settings, labels),
+    pull=_accumulate_pull,
+    push=_accumulate_push,
+    formula=_accumulated,
+    analytic=True,
+    text=_accumulate_text,
+    into=_accumulate_into,
+    overwrites=True,
+    definitions={"numpy": {"accumulate": ACCUMULATE}},
+    native=("numpy",),
 )
 
 

@@ -115,7 +115,7 @@ Shaper = Callable[[Sequence[Shape], Settings, Sequence[str]], Shape]
 Carry = Callable[[Local, int, Any], Any]  # (where, operand, carried value) -> carried value
 # (who takes the lines, result, operands, settings) -> the text by which the result goes
 Looping = Callable[[LoopWriter, Variable, Sequence[Variable], Settings], str]
-Into = Callable[[str, Sequence[str], str], str]  # (namespace, operands, target) -> a call
+Into = Callable[[ArrayWriter, Sequence[str], str], str]  # (writer, operands, target) -> a call
 
 
 Writing = Callable[[Site, Sequence[Phrase]], Phrase]
@@ -168,6 +168,7 @@ class Operation:
     call: Callable[..., Settings] | None = None  # (*operands, **keywords) -> settings, checked
     text: Callable[[ArrayWriter, Site, Sequence[Piece]], Piece] | None = None
     into: Callable[[Site], Into | None] = lambda site: None  # the call that has out=
+    overwrites: bool = False  # that call may write into the first operand
     loops: Looping | None = None  # over elements, in the words of JavaScript and C
     definitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by language
     native: tuple[str, ...] = ()  # libraries with a better way than the formula

@@ -368,7 +368,7 @@ def test_a_contraction_looks_at_its_operand_only_if_its_record_says_so(spec, siz
     assert looks or not any(np.shares_memory(value, operand) for operand in operands)
 
 
-PAIRED = ("solve", "adjugate_change")
+PAIRED = ("solve", "adjugate_change", "accumulate")
 OTHERS = [
     ("gather", {"index": Places(1), "axis": -1, "size": 3}),
     ("gather", {"index": Slice(0, 2), "axis": -2, "size": 3}),
@@ -378,6 +378,7 @@ OTHERS = [
     ("gather", {"index": Window(3, 2), "axis": -1, "size": 3}),
     ("scatter", {"index": Slice(0, 3), "axis": -1, "size": 3}),
     ("scatter", {"index": Places((2, 0, 1)), "axis": -1, "size": 4}),
+    ("accumulate", {"index": Slice(0, 3), "axis": -1, "size": 3}),
     ("reshape", {"shape": (9,)}),
     ("largest", {"axes": (-1,)}),
     ("winner", {"axes": (-1,)}),

@@ -33,20 +33,37 @@ class Workspace:
 
     def __init__(self, one: Task, text: ArrayText, naming: Naming) -> None:
         self.one, self.text, self.naming = one, text, naming
-        text.exact_fractions = False
+        text.exact_fractions, text.short = False, 0
         self.np, self.program = text.namespace, one.program
         self.pool = Pool()
         self.wanted = frozenset(one.rows())  # results are arrays of their own
         self.buffers: dict[Buffer, str] = {}
         self.free: dict[ProgramRow, Piece] = {}  # arguments and constants: rows that need no run
+        known: set[ProgramRow] = set()  # rows that are the same at every call
         for row, op in zip(self.program.in_order(), self.program.ops, strict=True):
             if self.program.is_leaf(row):
                 self.free[row] = naming.of(self.program.settings(row)["name"]), ATOM
             elif op in ("const", "size", "pi"):
                 self.free[row] = text.piece(self.program, row, [])
+                known.update([row] * (op != "size"))
+            elif known.issuperset(self.program.operands[row]) and self._is_made_once(row):
+                known.add(row)
+                self.free[row] = self._made_once(row), ATOM
+
+    def _is_made_once(self, row: ProgramRow) -> bool:
+        """Whether a value that depends on no argument is made when the module is loaded."""
+        sizes = self.program.shape(row)
+        return row not in self.wanted and all(isinstance(size, int) for size in sizes)
+
+    def _made_once(self, row: ProgramRow) -> str:
+        """The name of a value that the module makes."""
+        name = self.naming.numbered("constant")
+        pieces = [self.free[operand] for operand in self.program.operands[row]]
+        self.text.preamble.append(f"{name} = {self.text.piece(self.program, row, pieces)[0]}")
+        return name
 
     def lines(self) -> list[str]:
-        order = self.one.schedule.order
+        order = [row for row in self.one.schedule.order if row not in self.free]
         names = {row: piece[0] for row, piece in self.free.items()}
         steps = self._steps(order, names)
         results = Returned(self.one, self.text, names, self.naming)
@@ -102,7 +119,7 @@ class Workspace:
             read_by = zip(self.program.operands[run.row], run.reads, strict=True)
             pieces = [self.free[o] if r < 0 else (where[r], ATOM) for o, r in read_by]
             operands = [piece[0] for piece in pieces]
-            reusable = [held[r] for r in run.reads if r >= 0 and r in dying]
+            reusable = [held[r] for r in self._overwritten(run) if r >= 0 and r in dying]
             name = self._name(run.row)
             buffer = None
             if not self._fits_buffer(run.row):
@@ -144,18 +161,23 @@ class Workspace:
         """How a tensor operation writes into memory that is there, or None."""
         return OPERATIONS[self.program.ops[row]].into(site(self.program, row))
 
+    def _overwritten(self, run: Run) -> Sequence[int]:
+        """The runs whose buffers a run may write into, if they are read by nobody after it."""
+        op = self.program.ops[run.row]
+        if op in FUNCTIONS:
+            return run.reads if len(run.reads) < 3 or op == "where" else ()
+        return run.reads[: OPERATIONS[op].overwrites]
+
     def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
-        """The buffer of an operand that dies, if the operation may overwrite it, or a free one."""
+        """The buffer of an operand that dies, or a free one."""
         mask = self.program.is_condition(run.row)
         kind = (
             self.text.shape(self.program.shape(run.row)),
             "bool_" if mask else self.text.dtype,
         )
-        op = self.program.ops[run.row]
-        if op in FUNCTIONS and (len(run.reads) < 3 or op == "where"):
-            for buffer in reusable:
-                if buffer is not None and buffer[0] == kind:
-                    return buffer
+        for buffer in reusable:
+            if buffer is not None and buffer[0] == kind:
+                return buffer
         buffer = (kind, self.pool.take(kind))
         if buffer not in self.buffers:
             self.buffers[buffer] = self.naming.numbered("b")
@@ -164,9 +186,10 @@ class Workspace:
     def _into(self, run: Run, operands: list[str], name: str, target: str) -> list[str]:
         if self.program.ops[run.row] in FUNCTIONS:
             lines = into(self.text, self.program, run.row, operands, target)
-            if len(lines) == 1 and lines[0].endswith(f"out={target})"):
-                return [f"{name} = {lines[0]}"]
-            return [*lines, f"{name} = {target}"]
-        call = self._call_into(run.row)
-        assert call is not None  # it fits a buffer
-        return [f"{name} = {call(self.np, operands, target)}"]
+        else:
+            call = self._call_into(run.row)
+            assert call is not None  # it fits a buffer
+            lines = [call(self.text, operands, target)]
+        if len(lines) == 1 and lines[0].endswith(f"out={target})"):
+            return [f"{name} = {lines[0]}"]
+        return [*lines, f"{name} = {target}"]
