@@ -23,7 +23,7 @@ from measure import shown
 HERE = Path(__file__).parent
 SCRIPTS = (
     *("w1_ladder", "w2_random_dag", "w3_mlp", "w4_sparse", "w5_all_pairs", "w6_checkers"),
-    *("w7_import", "checkpointing"),
+    *("w7_import", "checkpointing", "objectives"),
 )
 PEERS = ("numpy", "scipy", "jax", "torch", "casadi", "autograd", "symengine", "networkx")
 INTRODUCTION = """\

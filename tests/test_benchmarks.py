@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = ("w1_ladder", "w2_random_dag", "w3_mlp", "w4_sparse", "w5_all_pairs", "w7_import")
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS, "checkpointing", "setup"])
+@pytest.mark.parametrize("script", [*SCRIPTS, "checkpointing", "setup", "objectives"])
 def test_a_benchmark_runs(script, tmp_path):
     file = tmp_path / "figures.json"
     command = [sys.executable, str(FOLDER / f"{script}.py"), "--quick", "--seconds", "0.01"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..table.functions import COMPOSED
 from ..table.places import Index, Places, Slice, chosen
 from ..table.value import Value
 from .calling import flattened, label, layer, stated
-from .constants import small_shape
+from .constants import MOST_ELEMENTS, small_shape
 from .linear import contract
 
 
@@ -91,13 +92,15 @@ def _with_new_axes(x: Value, parts: list[Any]) -> Value:
 
 def _places(part: Any, size: Any, x: Value) -> Index:
     """The places along an axis that an index names."""
-    known = concrete((size,), f"indexing {label(x)}, which is {shape_text(x.shape)},")[0]
+    known = size
+    if not isinstance(size, int):  # what an error says takes longer than the work
+        known = concrete((size,), f"indexing {label(x)}, which is {shape_text(x.shape)},")[0]
     if isinstance(part, slice):
         try:
             picked = range(known)[part]
         except (TypeError, ValueError) as error:  # ends that are not whole numbers, or a step of 0
             raise GraphcError(f"{label(x)}[...]: {error}") from None
-        return range_of(picked, f"{label(x)}[...]")
+        return range_of(picked, lambda: f"{label(x)}[...]")
     places = np.asarray(part)
     if places.dtype.kind not in "iu" and part != []:
         raise GraphcError(
@@ -112,9 +115,10 @@ def pick(x: Value, axis: int, index: Index) -> Value:
     return x.graph.tensor("gather", (x,), {"axis": axis, "index": index, "size": x.shape[axis]})
 
 
-def range_of(places: range, what: str) -> Index:
+def range_of(places: range, what: Callable[[], str]) -> Index:
     """A range of places, if it is short enough to be held."""
-    small_shape(len(places), what)
+    if len(places) > MOST_ELEMENTS:
+        small_shape(len(places), what())
     if places and places.step > 0:
         return Slice(places.start, len(places), places.step if len(places) > 1 else 1)
     return chosen(places)
@@ -145,7 +149,8 @@ def scatter(x: Value, i: Any, n: int, *, axis: int = 0) -> Value:
 def _placed(x: Value, axis: int, before: int, total: int) -> Value:
     """The value with zeros around it along an axis."""
     size = concrete((x.shape[axis],), "joining or padding")[0]
-    index = range_of(range(before, before + size), f"joining or padding {label(x)}")
+    places = range(before, before + size)
+    index = range_of(places, lambda: f"joining or padding {label(x)}")
     return x.graph.tensor("scatter", (x,), {"axis": axis, "index": index, "size": total})
 
 

@@ -90,7 +90,7 @@ def _convolve(
     widths = concrete(w.shape[-rank:], name)
     if flip:
         for axis in range(-rank, 0):
-            w = pick(w, axis, range_of(range(widths[axis])[::-1], name))
+            w = pick(w, axis, range_of(range(widths[axis])[::-1], lambda: name))
     windows = _windows(x, _window_indices(name, x, widths, stride, padding, dilation))
     split = "".join(map("".join, zip(space, kernel, strict=True)))
     if len(w.shape) == rank:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,6 +90,7 @@ class Trace:
         self.outside = -1  # ... and at the last one before a comprehension
         self.waiting: dict[GraphRow, Found] = {}  # row -> what is named after the comprehension
         self.numbers: dict[str, int] = {}  # stem -> how often it was bound
+        self.ends: dict[str, Sequence[Any]] = {}  # local list -> its last elements, without news
 
     def observe(self) -> None:
         """Names what was bound since the last look; an operation follows.
@@ -149,6 +151,8 @@ class Trace:
                 if self.is_news(bound):
                     yield name, name, bound.row
             elif isinstance(bound, CONTAINERS):
+                if patience == PATIENCE and self.is_as_before(name, bound):
+                    continue
                 elements, left = [], patience
                 for stem, index, item in backwards(name, bound):
                     if isinstance(item, Value) and self.is_news(item):
@@ -159,6 +163,18 @@ class Trace:
                         if left <= 0:
                             break
                 yield from reversed(elements)
+
+    def is_as_before(self, name: str, bound: Sequence[Any]) -> bool:
+        """Whether a local list ends as it did when it had no news, and holds no other lists."""
+        end, before = bound[-PATIENCE:], self.ends.get(name, ())
+        if len(end) == len(before) and all(map(operator.is_, end, before)):
+            return True
+        changing = bool(self.waiting) or any(
+            isinstance(item, CONTAINERS) or (isinstance(item, Value) and self.is_news(item))
+            for item in end
+        )
+        self.ends[name] = () if changing else end
+        return False
 
     def is_news(self, value: Value) -> bool:
         """Whether a value of this graph is to be named."""

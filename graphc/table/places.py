@@ -129,7 +129,8 @@ class Places:
     @cached_property
     def distinct(self) -> bool:
         """Whether each element has a place of its own."""
-        return not self.has_gaps and np.unique(self.array).size == self.array.size
+        alone = self.array.size < 2
+        return not self.has_gaps and (alone or np.unique(self.array).size == self.array.size)
 
     @property
     def subscript(self) -> str | None:

@@ -38,6 +38,7 @@ class Workspace:
         self.pool = Pool()
         self.wanted = frozenset(one.rows())  # results are arrays of their own
         self.buffers: dict[Buffer, str] = {}
+        self.calls: dict[ProgramRow, Into | None] = {}  # with out=, of the operations met so far
         self.free: dict[ProgramRow, Piece] = {}  # arguments and constants: rows that need no run
         known: set[ProgramRow] = set()  # rows that are the same at every call
         for row, op in zip(self.program.in_order(), self.program.ops, strict=True):
@@ -159,7 +160,9 @@ class Workspace:
 
     def _call_into(self, row: ProgramRow) -> Into | None:
         """How a tensor operation writes into memory that is there, or None."""
-        return OPERATIONS[self.program.ops[row]].into(site(self.program, row))
+        if row not in self.calls:
+            self.calls[row] = OPERATIONS[self.program.ops[row]].into(site(self.program, row))
+        return self.calls[row]
 
     def _overwritten(self, run: Run) -> Sequence[int]:
         """The runs whose buffers a run may write into, if they are read by nobody after it."""
