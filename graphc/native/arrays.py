@@ -18,7 +18,7 @@ WIDE = {np.dtype(np.float64): 1, np.dtype(np.float32): 0}
 
 def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[..., Any]:
     """The function of arrays that a kernel computes; `plain` is NumPy's, if it has one."""
-    from .library import native  # ctypes, which not every Python has, is needed only here
+    from .library import address, native  # ctypes, which not every Python has, is needed only here
 
     library = native().library
 
@@ -32,11 +32,17 @@ def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[...,
             wide = 1
         if not (array.flags.c_contiguous and array.flags.aligned):
             array = np.require(array, requirements=("C", "A"))
+        source = address(array)
         fits = out is not None and out.dtype == array.dtype and out.flags.c_contiguous
-        fits = fits and out.shape == array.shape and _apart(out, array)
-        result = out if fits else np.empty(array.shape, array.dtype)
-        library.graphc_vector(code, wide, result.ctypes.data, array.ctypes.data, array.size)
-        if out is not None and not fits:
+        fits = fits and out.shape == array.shape
+        target = address(out) if fits else source
+        if not fits or 0 < abs(target - source) < array.nbytes:  # they overlap
+            result = np.empty(array.shape, array.dtype)
+            target = address(result)
+        else:
+            result = out
+        library.graphc_vector(code, wide, target, source, array.size)
+        if out is not None and result is not out:
             out[...] = result
             return out
         return result if result.ndim else result[()]
@@ -65,12 +71,6 @@ def reduction(step: Callable[..., Any], start: float, plain: Callable[..., Any])
 
 sum = reduction(np.add, 0.0, np.sum)
 max = reduction(np.maximum, -np.inf, np.max)
-
-
-def _apart(a: Any, b: Any) -> bool:
-    """Whether two arrays are the same memory from its beginning, or do not overlap."""
-    first, second = a.ctypes.data, b.ctypes.data
-    return bool(first == second or first + a.nbytes <= second or second + b.nbytes <= first)
 
 
 def __getattr__(name: str) -> Any:

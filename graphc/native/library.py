@@ -289,3 +289,11 @@ def _declare(library: Any) -> None:
     for name, (result, arguments) in RELEASING.items():
         prototype = ctypes.CFUNCTYPE(result, *arguments)
         setattr(library, name, prototype((name, library)))
+
+
+def address(array: Any) -> int:
+    """Where an array's memory begins; `array.ctypes.data` says the same three times slower."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):  # it must not be written to, or holds nothing
+        return int(array.ctypes.data)
