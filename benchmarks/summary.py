@@ -42,6 +42,11 @@ NOTES = """
   Sparse matrices that are evaluated very often are worth `backend="c"` (W4).
 - Built by gcc, a sparse matrix of graphc takes 60 to 70 ms of CPU time, a third of which an
   empty file takes: a 65th of CasADi's time for the short Hessian of W4.
+- jax fuses element-wise operations into one loop, compiled for the graph in about a second; NumPy
+  makes a pass over memory for each. That is the factor of up to 1.6 where arrays are long (GMM,
+  k-means, hand tracking, bundle adjustment). In an LSTM of width 32 each of the 49 operations of a
+  step is a call of about a microsecond on 32 numbers, and the factor is 8.
+- A loop is unrolled: the set-up of an LSTM or an ODE grows with its steps, jax's `scan` does not.
 - Compiled for one graph and one machine, a plan is up to a tenth faster in C with libmvec than in
   the block interpreter, after seconds of compiling.
 - Set-up: every operation is read, derived, rewritten and planned in Python, 10 to 30 microseconds
