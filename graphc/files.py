@@ -24,9 +24,14 @@ def write_file(path: Any, content: str | bytes) -> Path:
     try:
         file.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise GraphcError(
-            f"cannot write {visible(str(file))}: {reason}; name a file in a folder that exists and "
-            "can be written to"
-        ) from None
+        raise cannot_write(file, error) from None
     return file
+
+
+def cannot_write(file: Path, error: Exception) -> GraphcError:
+    """Why a file was not written, and what to do."""
+    reason = (getattr(error, "strerror", None) or str(error)).lower()
+    return GraphcError(
+        f"cannot write {visible(str(file))}: {reason}; name a file in a folder that exists and "
+        "can be written to"
+    )

@@ -234,7 +234,12 @@ class Graph(Declaring):
         return derive.derivative(self, of, wrt, at, mode, form)
 
     def all_pairs(self, at: At = None, result: str = "dict", out: Any = None) -> Any:
-        """{(i, j): d j / d i} for every connected pair, or the same as an array."""
+        """{(i, j): d j / d i} for every connected pair, or the same as an array.
+
+        - result: "dict"; "dense", an array in the order of the nodes; "sparse", scipy's CSR.
+        - out: the array that a dense result is written to, or the path of a .npy file to which it
+          is streamed, a block of sources at a time.
+        """
         from .program.all_pairs import all_pairs
 
         return all_pairs(self, at, result, out)

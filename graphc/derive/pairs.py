@@ -17,16 +17,22 @@ from ..structure.structure import Structure
 from .evaluation import Edge
 from .hops import out_of
 from .matrices import jacobian_entry
+from .pair_arrays import Edges, Sweep, check_place, gathered, scipy_sparse
 from .request import Derivatives, Request
 
 RESULTS = ("dict", "dense", "sparse")
 
 
 def all_pairs(
-    graph: Structure, at: Mapping[str, Any] | None = None, result: str = "dict", out: Any = None
+    graph: Structure,
+    at: Mapping[str, Any] | None = None,
+    result: str = "dict",
+    out: Any = None,
+    sweep: type[Sweep] = Sweep,
 ) -> Any:
     """The derivative of every node by every other that it depends on."""
     one_of(result, RESULTS, "result")
+    check_place(graph, result, out)
     request = Request(graph, at)
     evaluation = request.evaluation
     order = graph.nodes()
@@ -36,8 +42,10 @@ def all_pairs(
         raise GraphcError(
             f"result={result!r} needs one point of numbers: give at={{...}} without arrays"
         )
+    if result != "dict" and (out is not None or not _is_exact(request, order)):
+        return _arrays(request, order, result, out, sweep)
     if result == "dense":
-        return _dense_pairs(request, order, out)
+        return _exact_dense(request, order)
 
     rows = pair_rows(request, order)
     if evaluation.gated:  # a branch not taken: there is a path, but nothing came along it
@@ -55,14 +63,10 @@ def all_pairs(
     request.tell_kinks(pairs)
     if result == "dict":
         return pairs
-    try:
-        from scipy import sparse
-    except ImportError:
-        raise GraphcError("result='sparse' needs scipy; install it, or use result='dict'") from None
     place = {names[row]: i for i, row in enumerate(order)}
     ij = np.array([(place[i], place[j]) for i, j in pairs]).T
     data = np.array([float(v) for v in pairs.values()])
-    return sparse.csr_array((data, (ij[0], ij[1])), shape=(len(order), len(order)))
+    return scipy_sparse().csr_array((data, (ij[0], ij[1])), shape=(len(order), len(order)))
 
 
 def pair_rows(request: Request, order: Sequence[GraphRow]) -> dict[GraphRow, dict[GraphRow, Any]]:
@@ -97,60 +101,58 @@ def _tensor_pairs(request: Request, result: str) -> Derivatives:
     return pairs
 
 
-def opened(graph: Structure, out: Any) -> Any:
-    """The array that results go to, made if it is a file's path; None if there is none."""
-    if out is None:
-        return None
-    shape = (len(graph.names), len(graph.names))
-    if isinstance(out, (str, bytes)) or hasattr(out, "__fspath__"):
-        return np.lib.format.open_memmap(out, mode="w+", dtype=np.float64, shape=shape)
-    if out.shape != shape:
-        raise GraphcError(f"out has shape {out.shape}, but the graph needs {shape}")
-    return out
+def _arrays(
+    request: Request, order: list[GraphRow], result: str, out: Any, sweep: type[Sweep]
+) -> Any:
+    """S[i, j] = d j / d i as floats, from the local derivatives at the point."""
+    found, finite = gathered(request.graph, sweep(_edges(request, order)), result, out)
+    if not finite:
+        tell_not_finite(request._culprit())
+    request.tell_kinks()
+    return found
 
 
-def _dense_pairs(request: Request, order: list[GraphRow], out: Any) -> Any:
-    """S[i, j] = d j / d i: row j of the transpose is a combination of earlier rows."""
-    graph, evaluation = request.graph, request.evaluation
-    size = len(order)
+def _edges(request: Request, order: list[GraphRow]) -> Edges:
+    """The edges over which something passes, by their targets."""
     place = {row: i for i, row in enumerate(order)}
-    edges = {
-        node: [
-            (place[source], z)
-            for edge, source in graph.edges_of(node)
-            if (z := evaluation.local(node)[edge]) is not None
-        ]
+    found = [
+        (place[source], place[node], float(as_float(z)))
         for node in order
-    }
-    exact = (
-        out is None
-        and all(not isinstance(z, (float, np.ndarray)) for zs in edges.values() for _, z in zs)
-        and not any(isinstance(v, float) for v in evaluation.values.values())
-    )
-    out = opened(graph, out)
-    dense = np.zeros((size, size), dtype=object if exact else np.float64).T if out is None else out
-    transposed = dense.T
-    transposed[...] = 0
-    finite = all(
-        type(z) is not Masked and np.isfinite(as_float(z)) for zs in edges.values() for _, z in zs
-    )
-    if exact or not finite:  # 0 times infinity: only the sweep knows where no path leads
-        for node, row in pair_rows(request, order).items():
-            for source, value in row.items():
-                entry = value if exact else as_float(value)
-                transposed[place[node], place[source]] = entry
-    else:
-        for node in order:
-            here = transposed[place[node]]
-            for before, z in edges[node]:
-                here[: place[node]] += float(as_float(z)) * transposed[before, : place[node]]
-            here[place[node]] = 1
-    if exact:
-        for index, value in np.ndenumerate(dense):
-            dense[index] = request.finish(value, lambda: "an entry of all_pairs")
-    elif not np.isfinite(dense).all():
-        warnings.warn(
-            f"all_pairs is not finite: {request._culprit()}", NotFiniteWarning, stacklevel=4
-        )
+        for source, z in _locals(request, node)
+        if type(z) is not Masked or z.mask is not False
+    ]
+    table = np.array(found, dtype=[("source", "i4"), ("target", "i4"), ("slope", "f8")])
+    source, target, slope = (np.ascontiguousarray(table[name]) for name in table.dtype.fields or ())
+    return Edges(source, target, slope, len(order), np.arange(len(order), dtype=np.int32))
+
+
+def _locals(request: Request, node: GraphRow) -> list[tuple[GraphRow, Any]]:
+    """(source, local derivative) of the edges into a node."""
+    local = request.evaluation.local(node)
+    edges = request.graph.edges_of(node)
+    return [(source, local[edge]) for edge, source in edges if local[edge] is not None]
+
+
+def _is_exact(request: Request, order: list[GraphRow]) -> bool:
+    """Whether neither a value nor a local derivative is a float."""
+    return not any(
+        isinstance(z, (float, np.ndarray)) for node in order for _, z in _locals(request, node)
+    ) and not any(isinstance(value, float) for value in request.evaluation.values.values())
+
+
+def _exact_dense(request: Request, order: list[GraphRow]) -> Any:
+    """S[i, j] = d j / d i in exact numbers."""
+    place = {row: i for i, row in enumerate(order)}
+    dense = np.zeros((len(order), len(order)), dtype=object)
+    for node, row in pair_rows(request, order).items():
+        for source, value in row.items():
+            dense[place[source], place[node]] = value
+    for index, value in np.ndenumerate(dense):
+        dense[index] = request.finish(value, lambda: "an entry of all_pairs")
     request.tell_kinks()
     return dense
+
+
+def tell_not_finite(why: str) -> None:
+    """Says that an array has an infinity or NaN in it."""
+    warnings.warn(f"all_pairs is not finite: {why}", NotFiniteWarning, stacklevel=5)

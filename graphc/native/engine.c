@@ -222,3 +222,5 @@ EXPORT void graphc_vector(int code, int wide, void *result, const void *array, i
 }
 
 #include "tape.h"
+
+#include "pairs.h"

@@ -271,13 +271,16 @@ RELEASING = {  # these run long: other threads go on meanwhile
     "graphc_tape_values": (None, (POINTER, INTEGER, POINTER)),
     "graphc_tape_reverse": (None, (POINTER, INTEGER, POINTER, POINTER, POINTER)),
     "graphc_tape_slopes": (None, (POINTER, INTEGER, POINTER, POINTER, POINTER)),
+    "graphc_tape_edges": (INTEGER, (POINTER, INTEGER, *(POINTER,) * 8)),
     "graphc_pairs": (
         ctypes.c_int,
         (
-            *(POINTER, INTEGER, POINTER, POINTER, POINTER, INTEGER),
-            *(POINTER, INTEGER, POINTER, POINTER, ctypes.c_int),
+            *(*(POINTER,) * 3, INTEGER, POINTER, *(INTEGER,) * 4),
+            *(POINTER, INTEGER, POINTER, POINTER),
         ),
     ),
+    "graphc_pairs_put": (None, (POINTER, POINTER, *(INTEGER,) * 3, POINTER)),
+    "graphc_pairs_reach": (ctypes.c_int, (POINTER, POINTER, *(INTEGER,) * 4, POINTER)),
 }
 
 

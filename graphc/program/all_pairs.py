@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..derive import pairs
+from ..derive.pair_arrays import check_place, gathered
 from ..errors import one_of
 from ..structure.structure import Structure
 from .backends.native import missing
@@ -16,12 +17,16 @@ def all_pairs(
 ) -> Any:
     """The derivative of every node by every other that it depends on."""
     one_of(result, pairs.RESULTS, "result")
-    if result == "dense" and isinstance(at, Mapping) and not graph.has_tensors and not missing():
-        from .backends.native.pairs import dense_pairs
+    if result == "dict" or missing():
+        return pairs.all_pairs(graph, at, result, out)
+    from .backends.native.pairs import Sweep, taped_edges
 
-        target = pairs.opened(graph, out)
-        found = dense_pairs(graph, at, target)
-        if found is not None:
+    if isinstance(at, Mapping) and not graph.has_tensors:
+        check_place(graph, result, out)
+        edges = taped_edges(graph, at)
+        if edges is not None:
+            found, finite = gathered(graph, Sweep(edges), result, out)
+            if not finite:
+                pairs.tell_not_finite("the numbers overflow")
             return found
-        out = target
-    return pairs.all_pairs(graph, at, result, out)
+    return pairs.all_pairs(graph, at, result, out, Sweep)

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..algebra.given import generator_from_user
 from ..errors import GraphcError, listing, nearest
+from ..progress import progress_bar
 from .flat import Layout, Vector
 from .methods import METHODS, Memory, Settings, ahead
 from .objective import Objective
-from .progress import progress_bar
 from .schedule import batches, rate_of
 
 if TYPE_CHECKING:
@@ -112,14 +112,16 @@ def descend(
     keep = layout.size * (steps + 1) <= KEPT if record is None else record
     iterates = [walk.vector]
     reason = ""
-    with np.errstate(all="ignore"), progress_bar(steps, progress) as tick:
+    detail = "loss {task.fields[loss]:.6g}"
+    bar = progress_bar(steps, detail, progress, loss=float("nan"))
+    with np.errstate(all="ignore"), bar as tick:
         for step in range(1, steps + 1):
             reason = walk.step(next(source))
             if reason:
                 break
             if keep:
                 iterates.append(walk.vector)
-            tick(step, walk.history[-1])
+            tick(step, loss=walk.history[-1])
             named = _named(layout, walk.vector) if callback is not None else {}
             if callback is not None and callback(step, walk.history[-1], named):
                 break

@@ -117,17 +117,63 @@ def on_tape(loaded: Any, tape: Packed, rng: np.random.Generator) -> None:
         rows.ctypes.data, count, values.ctypes.data, slopes.ctypes.data, passes.ctypes.data
     )
     named = rng.random(count) < 0.7
-    node = np.where(named, np.cumsum(named) - 1, -np.cumsum(~named)).astype(np.int32)
-    width, spares = int(named.sum()), int((~named).sum())
-    lines, spare = np.full((width, width), UNWRITTEN), np.full((spares, width), UNWRITTEN)
-    ranges = np.zeros((count, 2), dtype=np.int64)
-    arrays = (slopes, passes, node)
-    assert not loaded.graphc_pairs(
-        *(rows.ctypes.data, count, *(array.ctypes.data for array in arrays)),
-        *(width, lines.ctypes.data, spares, spare.ctypes.data, ranges.ctypes.data, 1),
+    nodes = int(named.sum())
+    shared = ~named & (rng.random(count) < 0.5)
+    line = np.full(count, -1, dtype=np.int32)
+    line[named], line[shared] = np.arange(nodes), nodes + np.arange(shared.sum())
+    most = np.count_nonzero(passes)
+    owner, factor = np.empty(count, dtype=np.int32), np.empty(count)
+    origin, end = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    slope = np.empty(most)
+    work = (slopes, passes, line, owner, factor, origin, end, slope)
+    edges = loaded.graphc_tape_edges(rows.ctypes.data, count, *(a.ctypes.data for a in work))
+    assert 0 <= edges <= most
+    along = (origin[:edges], end[:edges], slope[:edges])
+    all_pairs(loaded, along, nodes, int(shared.sum()), rng)
+    backwards = tuple(np.ascontiguousarray(along[k][::-1]) for k in (1, 0, 2))
+    all_pairs(loaded, backwards, nodes, int(shared.sum()), rng)
+
+
+def all_pairs(
+    loaded: Any, along: tuple[Any, ...], nodes: int, spares: int, rng: np.random.Generator
+) -> None:
+    """Every column, in blocks, in place or apart and then put into the whole."""
+    width = int(rng.integers(1, max(nodes, 1) + 2))
+    whole = np.full((nodes, nodes), UNWRITTEN)
+    counts = (nodes, spares)
+    for first in range(0, nodes, width):
+        last, low = min(first + width, nodes), max(0, first - 8)
+        start = rng.integers(0, nodes + 2, nodes + spares, dtype=np.int32)
+        lines = whole[:, first:last]
+        assert not pairs(loaded, along, start, *counts, first, last, lines)[0]
+        lines = np.empty((nodes, last - low))
+        start[:] = 0
+        failed, reached = pairs(loaded, along, start, *counts, low, last, lines)
+        assert not failed
+        loaded.graphc_pairs_put(
+            *(lines.ctypes.data, reached.ctypes.data, nodes, first, last), whole.ctypes.data
+        )
+        reach = np.empty(nodes, dtype=np.uint64)
+        loaded.graphc_pairs_reach(
+            *(along[0].ctypes.data, along[1].ctypes.data, len(along[0]), nodes),
+            *(first, min(last, first + 64), reach.ctypes.data),
+        )
+    assert not (whole == UNWRITTEN).any()
+
+
+def pairs(
+    loaded: Any, along: tuple[Any, ...], start: Any, nodes: int, spares: int, *block: Any
+) -> tuple[int, Any]:
+    """Whether it was refused, and what lines hold."""
+    first, last, lines = block
+    spare = np.empty((spares, max(last - first, 0)))
+    reached = np.empty(nodes + spares, dtype=np.uint8)
+    failed = loaded.graphc_pairs(
+        *(*(column.ctypes.data for column in along), len(along[0]), start.ctypes.data),
+        *(nodes, spares, first, last, lines.ctypes.data, lines.strides[0] // 8),
+        *(spare.ctypes.data, reached.ctypes.data),
     )
-    assert ((ranges >= 0) & (ranges <= width)).all()
-    assert not (lines == UNWRITTEN).any()
+    return failed, reached
 
 
 # Plans that nobody planned.
@@ -319,18 +365,44 @@ def on_rows(loaded: Any, count: int) -> None:
     loaded.graphc_tape_mark(where, -(2**63), where)
     loaded.graphc_tape_reverse(where, -7, where, where, where)
     loaded.graphc_tape_slopes(where, -7, where, where, where)
-    assert loaded.graphc_pairs(*(where, 2**33, *(where,) * 3, 1, where, 1, where, where, 1))
-    assert not loaded.graphc_pairs(*(where, -(2**63), *(where,) * 3, 1, where, 1, where, where, 1))
-    for node, width, spares in (
-        *((0, 0, 1), (5, 5, 1), (-1, 1, 0), (-3, 9, 2), (0, -1, 1)),
-        *((0, 2**40, 1), (0, -(2**63), 1), (-(2**31), 1, 2**30)),
-    ):
-        numbers = np.array([node], dtype=np.int32)
-        assert loaded.graphc_pairs(
-            *(where, 1, where, where, numbers.ctypes.data, width, where, spares, where, where, 1)
-        )
+    refused_pairs(loaded)
     assert accepted > count // 20
     print(f"{count} tapes, {accepted} ran")
+
+
+def refused_pairs(loaded: Any) -> None:
+    """Edges, columns and counts that are not there."""
+    slope, start = np.ones(1), np.zeros(4, dtype=np.int32)
+    lines = np.empty((3, 3))
+
+    def refuses(origin: int, end: int, *sizes: int, first_start: int = 0) -> bool:
+        nodes, spares, first, last, stride = sizes
+        ends = np.array([origin], dtype=np.int32), np.array([end], dtype=np.int32)
+        start[0] = first_start
+        work = np.empty(64), np.empty(64, dtype=np.uint8)
+        return bool(
+            loaded.graphc_pairs(
+                *(ends[0].ctypes.data, ends[1].ctypes.data, slope.ctypes.data, 1),
+                *(start.ctypes.data, nodes, spares, first, last, lines.ctypes.data, stride),
+                *(array.ctypes.data for array in work),
+            )
+        )
+
+    assert not refuses(0, 1, 3, 1, 0, 3, 3)
+    for origin, end in ((-1, 0), (0, -1), (4, 0), (0, 4), (2, 2), (0, 2**31 - 1), (-(2**31), 0)):
+        assert refuses(origin, end, 3, 1, 0, 3, 3)
+    for sizes in (
+        *((-1, 1, 0, 0, 3), (3, -1, 0, 3, 3), (2**40, 1, 0, 3, 3), (3, 2**40, 0, 3, 3)),
+        *((3, 1, -1, 3, 3), (3, 1, 2, 1, 3), (3, 1, 0, 4, 4), (3, 1, 0, 3, 2)),
+    ):
+        assert refuses(0, 1, *sizes)
+    assert refuses(0, 1, 3, 1, 0, 3, 3, first_start=-1)
+    reach, edge = np.zeros(3, dtype=np.uint64), np.zeros(1, dtype=np.int32)
+    bad = np.array([3], dtype=np.int32)
+    for origin, end, first, last in ((edge, bad, 0, 3), (bad, edge, 0, 3), (edge, edge, 2, 1)):
+        assert loaded.graphc_pairs_reach(
+            *(origin.ctypes.data, end.ctypes.data, 1, 3, first, last, reach.ctypes.data)
+        )
 
 
 def first_bad(rows: np.ndarray, operands: list[int]) -> int:

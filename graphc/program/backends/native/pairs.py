@@ -3,95 +3,193 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ....derive import pair_arrays
+from ....derive.pair_arrays import Edges
 from ....native.library import native
 from ....structure.kept import kept
 from ....structure.rows import LEAVES
 from ....structure.structure import Structure
 from ....table.functions import FUNCTIONS
 from .tape import Packed, packed
+from .tape_cases import widths
 
 REAL = (int, float, np.floating, np.integer)
+WORD = 64  # sources at once where lines are nodes: a bit for each, and a line is a few vectors
+COLUMNS = 192  # of an array that was used before: they are worked on apart, in cache
+FRESH_COLUMNS = 4096  # of memory that nobody has touched: it is mapped in long pieces
+ALIGNED = 8  # numbers in a line of the cache
 
 
-def dense_pairs(graph: Structure, at: Mapping[str, Any], out: Any) -> Any:
-    """S[i, j] = d j / d i for all nodes, or None where another way has to be taken.
+class Sweep(pair_arrays.Sweep):
+    """C: rows of S in an array itself, from targets to sources; or columns, block by block."""
+
+    def __init__(self, edges: Edges) -> None:
+        super().__init__(edges)
+        self.by_c = bool(np.isfinite(edges.slope).all())
+
+    @property
+    def width(self) -> int:
+        return WORD if self.by_c else super().width
+
+    def rows(self, first: int, last: int) -> np.ndarray:
+        if not self.by_c:
+            return super().rows(first, last)
+        edges = self.edges
+        lines = np.zeros((edges.nodes, last - first))
+        self._block((edges.source, edges.target, edges.slope), first, last, lines)
+        return lines.T
+
+    def fill(self, dense: Any, is_blank: bool) -> bool:
+        flags = dense.flags
+        fits = (
+            dense.dtype == np.float64 and flags.c_contiguous and flags.aligned and flags.writeable
+        )
+        if not (self.by_c and fits):
+            return super().fill(dense, is_blank)
+        self._fill_backwards(dense, is_blank)
+        # Backwards, what overflowed once is carried to every source, down to one without sources.
+        is_end = np.ones(len(self.edges.start), dtype=bool)
+        is_end[self.edges.target] = False
+        if np.isfinite(dense[is_end[: self.edges.nodes]]).all():
+            return True
+        return super().fill(dense, is_blank)
+
+    def _fill_backwards(self, dense: Any, is_blank: bool) -> None:
+        """From targets to sources: row i is the weighted sum of the rows of what uses node i."""
+        edges = self.edges
+        backwards = tuple(
+            np.ascontiguousarray(column[::-1])
+            for column in (edges.target, edges.source, edges.slope)
+        )
+        if is_blank:
+            start = edges.start // ALIGNED * ALIGNED
+            for first, last in self.blocks(FRESH_COLUMNS):
+                self._block(backwards, first, last, dense[:, first:last], start)
+            return
+        scratch = np.empty(edges.nodes * min(COLUMNS + ALIGNED, edges.nodes))
+        for first, last in self.blocks(COLUMNS):
+            low = max(0, first - ALIGNED)
+            lines = scratch[: edges.nodes * (last - low)].reshape(edges.nodes, -1)
+            reached = self._block(backwards, low, last, lines)
+            native().library.graphc_pairs_put(
+                *(lines.ctypes.data, reached.ctypes.data, edges.nodes, first, last),
+                dense.ctypes.data,
+            )
+
+    def reach(self, declared: tuple[np.ndarray, np.ndarray], first: int, last: int) -> np.ndarray:
+        if last - first > WORD:
+            return super().reach(declared, first, last)
+        reach = np.empty(self.edges.nodes, dtype="<u8")
+        source, target = declared
+        failed = native().library.graphc_pairs_reach(
+            *(source.ctypes.data, target.ctypes.data, len(source)),
+            *(self.edges.nodes, first, last, reach.ctypes.data),
+        )
+        assert not failed, "every edge joins two nodes"
+        bits = np.unpackbits(reach.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        return bits[:, : last - first].T.astype(bool)
+
+    def _block(
+        self,
+        along: tuple[np.ndarray, ...],
+        first: int,
+        last: int,
+        lines: np.ndarray,
+        start: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Columns first to last of the lines, along edges; which lines anything came to."""
+        nodes, spares = self.edges.nodes, len(self.edges.start) - self.edges.nodes
+        if start is None:
+            start = np.zeros(nodes + spares, dtype=np.int32)
+        spare = np.empty((spares, last - first))
+        reached = np.empty(nodes + spares, dtype=np.uint8)
+        failed = native().library.graphc_pairs(
+            *(*(column.ctypes.data for column in along), len(along[0])),
+            *(start.ctypes.data, nodes, spares, first, last),
+            *(lines.ctypes.data, lines.strides[0] // lines.itemsize),
+            *(spare.ctypes.data, reached.ctypes.data),
+        )
+        assert not failed, "every edge joins two lines"
+        return reached
+
+
+@dataclass(frozen=True)
+class Taped:
+    """The rows of all nodes on the tape, and the lines that they have."""
+
+    tape: Packed
+    leaves: list[tuple[str, Any, int]]  # name, given value, place on the tape
+    line: np.ndarray  # of each row; -1 if it is used once, and part of what uses it
+    start: np.ndarray  # the first node that comes after each line
+
+    @classmethod
+    def of(cls, graph: Structure) -> Taped | None:
+        """None where the tape cannot run the graph, or where a point may sit on a kink."""
+        nodes = graph.nodes()
+        kinked = any(FUNCTIONS[op].kinks for op in set(graph.ops) if op in FUNCTIONS)
+        tape = None if kinked else packed(graph, nodes)
+        if tape is None:
+            return None
+        rows, place = tape.rows, tape.place[nodes]
+        operands = np.array(list(widths().values()))[rows["code"]]
+        uses = np.zeros(len(rows), dtype=np.int64)
+        for k, name in enumerate("abc"):
+            np.add.at(uses, rows[name][operands > k], 1)
+        line = np.full(len(rows), -1, dtype=np.int32)
+        line[place] = np.arange(len(nodes))
+        spare = np.flatnonzero((line < 0) & (uses > 1) & (operands > 0))  # numbers lead nowhere
+        line[spare] = len(nodes) + np.arange(len(spare))
+        start = np.concatenate([np.arange(len(nodes)), np.searchsorted(place, spare)])
+        leaves = [
+            (graph.names[row], graph.given.get(row), int(tape.place[row]))
+            for row in graph.leaves()
+            if graph.ops[row] in LEAVES
+        ]
+        return cls(tape, leaves, line, start.astype(np.int32))
+
+    def point(self, at: Mapping[str, Any]) -> np.ndarray | None:
+        """Room for the values, those of the leaves filled in: numbers, of which one is a float."""
+        values = [at.get(name, given) for name, given, _ in self.leaves]
+        if any(isinstance(value, bool) or not isinstance(value, REAL) for value in values):
+            return None
+        if len(at) > len(values) or not any(isinstance(v, (float, np.floating)) for v in values):
+            return None
+        point = self.tape.values.copy()
+        point[[place for *_, place in self.leaves]] = values
+        return point
+
+
+def taped_edges(graph: Structure, at: Mapping[str, Any]) -> Edges | None:
+    """The slopes at a point by the tape, or None where another way has to be taken.
 
     Another way is for tensors, exact numbers and arrays of points, for points that may sit on a
     kink, which is told, and for slopes that are not finite.
     """
-    values = _floats(graph, at)
-    if values is None or any(FUNCTIONS[op].kinks for op in set(graph.ops) if op in FUNCTIONS):
-        return None
     known = kept(graph)
     if "pairs" not in known:
-        known["pairs"] = _tape(graph)
-    if known["pairs"] is None:
+        known["pairs"] = Taped.of(graph)
+    taped: Taped | None = known["pairs"]
+    point = None if taped is None else taped.point(at)
+    if taped is None or point is None:
         return None
-    tape, node = known["pairs"]
-    library, count, size = native().library, len(tape.rows), len(graph.names)
-    point = tape.values.copy()
-    for row, value in values.items():
-        if tape.place[row] >= 0:
-            point[tape.place[row]] = value
-    address = tape.rows.ctypes.data
-    library.graphc_tape_values(address, count, point.ctypes.data)
+    library, rows, count = native().library, taped.tape.rows.ctypes.data, len(point)
+    library.graphc_tape_values(rows, count, point.ctypes.data)
     slopes, is_open = np.zeros((count, 3)), np.zeros((count, 3), dtype=np.uint8)
     library.graphc_tape_slopes(
-        address, count, point.ctypes.data, slopes.ctypes.data, is_open.ctypes.data
+        rows, count, point.ctypes.data, slopes.ctypes.data, is_open.ctypes.data
     )
     if not (np.isfinite(point).all() and np.isfinite(slopes).all()):
         return None
-    dense = np.zeros((size, size)) if out is None else out  # zeros that nobody has touched
-    fits = dense.dtype == np.float64 and dense.flags.c_contiguous and dense.flags.aligned
-    lines = dense if fits else np.zeros((size, size))
-    spare = np.empty((np.count_nonzero(node < 0), size))
-    ranges = np.empty((count, 2), dtype=np.int64)
-    failed = library.graphc_pairs(
-        address,
-        count,
-        slopes.ctypes.data,
-        is_open.ctypes.data,
-        node.ctypes.data,
-        size,
-        lines.ctypes.data,
-        len(spare),
-        spare.ctypes.data,
-        ranges.ctypes.data,
-        int(lines is out),
-    )
-    assert not failed, "every row has a line"
-    if lines is not dense:
-        dense[...] = lines
-    return dense
-
-
-def _tape(graph: Structure) -> tuple[Packed, Any] | None:
-    """The rows of all nodes, and the number of the node that each is; negative between nodes."""
-    nodes = graph.nodes()
-    tape = packed(graph, nodes)
-    if tape is None:
-        return None
-    node = np.full(len(tape.rows), -1, dtype=np.int32)
-    node[tape.place[nodes]] = np.arange(len(nodes))
-    between = np.flatnonzero(node < 0)
-    node[between] = -1 - np.arange(len(between))
-    return tape, node
-
-
-def _floats(graph: Structure, at: Mapping[str, Any]) -> dict[int, float] | None:
-    """The values of the leaves, if all are single numbers and one of them is a float."""
-    found: dict[int, Any] = {}
-    for row in graph.leaves():
-        if graph.ops[row] not in LEAVES:
-            continue
-        value = at.get(graph.names[row], graph.given.get(row))
-        if isinstance(value, bool) or not isinstance(value, REAL):
-            return None
-        found[row] = value
-    if len(at) > len(found) or not any(isinstance(v, (float, np.floating)) for v in found.values()):
-        return None
-    return {row: float(value) for row, value in found.items()}
+    most = np.count_nonzero(is_open)
+    owner, factor = np.empty(count, dtype=np.int32), np.empty(count)
+    ends, slope = np.empty((2, most), dtype=np.int32), np.empty(most)
+    work = (slopes, is_open, taped.line, owner, factor, *ends, slope)
+    edges = library.graphc_tape_edges(rows, count, *(array.ctypes.data for array in work))
+    target, source = np.ascontiguousarray(ends[:, :edges][:, ::-1])  # they came last first
+    found = Edges(source, target, slope[:edges][::-1].copy(), len(graph.names), taped.start)
+    return found if np.isfinite(found.slope).all() else None
