@@ -47,9 +47,9 @@ def is_binary(kind: str) -> bool:
     return kind in ("mean", "mul")
 
 
-def build(dag: list[tuple[str, int, int]], inputs: Any, library: Any) -> tuple[list[Any], Any]:
-    """All nodes and the sum of the last ones, by a library that has sin, cos, exp and tanh."""
-    rules = {
+def rules_of(library: Any) -> dict[str, Any]:
+    """Each kind by a library that has sin, cos, exp and tanh."""
+    return {
         "mean": lambda a, b: 0.5 * (a + b),
         "mul": lambda a, b: a * b,
         "sin": lambda a, b: library.sin(a),
@@ -58,7 +58,11 @@ def build(dag: list[tuple[str, int, int]], inputs: Any, library: Any) -> tuple[l
         "tanh": lambda a, b: library.tanh(a),
         "sigmoid": lambda a, b: 1.0 / (1.0 + library.exp(-a)),
     }
-    nodes = list(inputs)
+
+
+def build(dag: list[tuple[str, int, int]], inputs: Any, library: Any) -> tuple[list[Any], Any]:
+    """All nodes and the sum of the last ones."""
+    rules, nodes = rules_of(library), list(inputs)
     for kind, first, second in dag:
         nodes.append(rules[kind](nodes[first], nodes[second]))
     total = nodes[-OUTPUTS]
@@ -84,6 +88,33 @@ def text_of(dag: list[tuple[str, int, int]]) -> str:
         lines.append(f"{names[number]} = {rules[kind].format(a=names[first], b=names[second])}")
     lines += ["L = " + " + ".join(names[-OUTPUTS:]), "output L"]
     return "\n".join(lines)
+
+
+def columns_of(dag: list[tuple[str, int, int]]) -> tuple[int, list[str], Any]:
+    """The same graph for gc.from_arrays: inputs, of which the last is 1/2, operations, operands.
+
+    The last operation is the sum.
+    """
+    half, operations, operands = INPUTS, [], []
+
+    def append(operation: str, first: int, second: int = -1) -> int:
+        operations.append(operation)
+        operands.append((first, second))
+        return INPUTS + len(operations)
+
+    rules = {
+        "mean": lambda a, b: append("mul", append("add", a, b), half),
+        "mul": lambda a, b: append("mul", a, b),
+        "gauss": lambda a, b: append("exp", append("neg", append("square", a))),
+    }
+    nodes = list(range(INPUTS))
+    for kind, first, second in dag:
+        a, b = nodes[first], nodes[second]
+        nodes.append(rules[kind](a, b) if kind in rules else append(kind, a))
+    total = nodes[-OUTPUTS]
+    for node in nodes[1 - OUTPUTS :]:
+        total = append("add", total, node)
+    return INPUTS + 1, operations, np.array(operands)
 
 
 def local_derivatives(dag: list[tuple[str, int, int]], point: Any = POINT) -> Any:

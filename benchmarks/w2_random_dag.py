@@ -1,34 +1,84 @@
-"""W2: a random graph of scalars, 10 inputs to one output: derive and compile, one evaluation.
+"""W2: a random graph of scalars, 10 inputs to one output, 1,000 to a million nodes.
 
 python benchmarks/w2_random_dag.py [--quick] [--json FILE]
+
+Set-up is declaring, deriving, planning and a first call; its peak of memory is taken in a process
+of its own. Processor time.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from functools import partial
 
 import measure  # first: it sets the number of threads
 import numpy as np
-from measure import Contender, compare
-from random_dag import INPUTS, POINT, build, gradient_by_hand, random_dag, text_of
+from measure import Contender, Goal, compare, verdict
+from random_dag import (
+    INPUTS,
+    OUTPUTS,
+    POINT,
+    build,
+    columns_of,
+    gradient_by_hand,
+    random_dag,
+    rules_of,
+    text_of,
+)
 
 import graphc as gc
 
+OPERATORS, ARRAYS, CASADI = "graphc", "graphc, from arrays", "casadi SX, buffers"
+NAMES = [f"x{number}" for number in range(INPUTS)]
+AT = dict(zip(NAMES, POINT, strict=True))
 # the largest graph a contender is asked for: beyond it set-up or evaluation takes minutes
-LIMITS = {"jax.jit": 200, "symengine": 200, "autograd": 10_000, "torch eager": 10_000}
+LIMITS = {
+    **{"jax.jit": 200, "symengine": 200, "autograd": 10_000, "torch eager": 10_000},
+    "two loops by hand": 100_000,
+}
+MILLION, NAMED = 1_000_000, 100_000
+SETUP = {OPERATORS: 1 / 5, ARRAYS: 1 / 20}  # of CasADi's, at a million
+EVALUATION, EVALUATED = 0.8, (10_000, 100_000, MILLION)
+MEMORY, GROWTH, SECONDS = 0.5, 1.05, 3.0
 
 
-def graphc_run(dag):
-    graph = gc.parse(text_of(dag), "dag")
-    names = [f"x{number}" for number in range(INPUTS)]
-    f = graph.compile(of="L", wrt=names, want="value_and_grad")
-    at = dict(zip(names, POINT, strict=True))
+def called(graph, of, at):
+    """A call of value and gradient; the first one is part of the set-up."""
+    f = graph.compile(of=of, wrt=NAMES, want="value_and_grad")
 
     def run():
         value, gradient = f(**at)
-        return value, np.array([gradient[name] for name in names])
+        return value, np.array([gradient[name] for name in NAMES])
 
+    run()
     return run
+
+
+def graphc_run(dag):
+    graph = gc.Graph("dag")
+    graph.node("L", build(dag, graph.inputs(" ".join(NAMES)), gc)[1])
+    return called(graph, "L", AT)
+
+
+def arrays_run(columns):
+    inputs, operations, _ = columns
+    graph = gc.from_arrays(*columns)
+    return called(graph, f"n{inputs + len(operations) - 1}", {**AT, f"x{INPUTS}": 0.5})
+
+
+def text_run(text):
+    return called(gc.parse(text, "dag"), "L", AT)
+
+
+def builder_run(dag):
+    """Every node has a name."""
+    graph = gc.Graph("dag")
+    rules, nodes = rules_of(gc), list(graph.inputs(" ".join(NAMES)))
+    for number, (kind, first, second) in enumerate(dag, start=INPUTS):
+        nodes.append(graph.node(f"n{number}", rules[kind](nodes[first], nodes[second])))
+    graph.node("L", sum(nodes[1 - OUTPUTS :], nodes[-OUTPUTS]))
+    return called(graph, "L", AT)
 
 
 def casadi_run(dag):
@@ -103,9 +153,8 @@ def by_hand(dag):
 
 
 MAKERS = {
-    "graphc": (graphc_run, "numpy"),
     "two loops by hand": (by_hand, "numpy"),
-    "casadi SX, buffers": (casadi_run, "casadi"),
+    CASADI: (casadi_run, "casadi"),
     "torch eager": (torch_run, "torch"),
     "autograd": (autograd_run, "autograd"),
     "jax.jit": (jax_run, "jax"),
@@ -113,18 +162,116 @@ MAKERS = {
 }
 
 
+def contenders_of(nodes):
+    """All that this many nodes are asked of; what is declared as arrays has them before."""
+    dag = random_dag(nodes)
+    columns = columns_of(dag)
+    others = [
+        Contender(name, partial(make, dag), needs)
+        for name, (make, needs) in MAKERS.items()
+        if nodes <= LIMITS.get(name, nodes)
+    ]
+    return [
+        Contender(OPERATORS, lambda: graphc_run(dag)),
+        Contender(ARRAYS, lambda: arrays_run(columns)),
+        *others,
+    ]
+
+
+def graph_part(nodes, chosen):
+    """Set-up and evaluation beside the others."""
+    title = f"W2: random graph of {nodes:,} nodes"
+    goals = (Goal(CASADI, EVALUATION),) if nodes in EVALUATED else ()
+    part = compare(title, contenders_of(nodes), chosen, goals)
+    setup = {figure["name"]: figure["setup"] for figure in part.get("figures", ())}
+    if nodes == MILLION and CASADI in setup:
+        for name, limit in SETUP.items():
+            what = "set-up" + name.removeprefix("graphc")
+            part["goals"].append(verdict(Goal(CASADI, limit, what), setup[name] / setup[CASADI]))
+    return part
+
+
+def growth_goals(parts):
+    """The largest exponent of the set-up between two sizes, added to the largest of them."""
+    parts = {nodes: part for nodes, part in parts.items() if part}
+    if len(parts) < 2:
+        return
+    for name in SETUP:
+        setup = [
+            (nodes, figure["setup"])
+            for nodes, part in sorted(parts.items())
+            for figure in part["figures"]
+            if figure["name"] == name
+        ]
+        (n, t), (most, last) = setup[0], setup[-1]
+        exponent = math.log(last / t) / math.log(most / n)
+        what = "growth exponent" + name.removeprefix("graphc")
+        print(f"{what} of the set-up, {n:,} to {most:,} nodes: {exponent:.2f}")
+        parts[max(parts)]["goals"].append(verdict(Goal("1.05", 1.0, what), exponent / GROWTH))
+
+
+def memory_part(chosen):
+    """Extra memory of the set-up of a million nodes, each contender in its own process."""
+    title = f"W2 memory: set-up of {MILLION:,} nodes"
+    if chosen.quick or (chosen.only and chosen.only not in title):
+        return {}
+    names = [OPERATORS, ARRAYS, *([CASADI] if measure.installed("casadi") else [])]
+    found = measure.memory(__file__, names)
+    print(f"\n{title}")
+    for name, megabytes in found.items():
+        print(f"{name:30} {megabytes:8.0f} MB extra")
+    goals = [
+        verdict(Goal(CASADI, MEMORY, f"memory{name[6:]}"), found[name] / found[CASADI])
+        for name in (OPERATORS, ARRAYS)
+        if CASADI in found
+    ]
+    return {"title": title, "megabytes": found, "goals": goals}
+
+
+def child(name):
+    """The megabytes of one contender; modules are loaded by a small graph first."""
+    made = {contender.name: contender for contender in contenders_of(100)}
+    made[name].make()
+    made = {contender.name: contender for contender in contenders_of(MILLION)}
+    kept = []
+    return measure.extra_megabytes(lambda: kept.append(made[name].make()))
+
+
+def named_part(chosen):
+    """All nodes have names: declared, compiled and evaluated."""
+    nodes = 1000 if chosen.quick else NAMED
+    title = f"W2 names: {nodes:,} named nodes, compiled and evaluated"
+    if chosen.only and chosen.only not in title:
+        return {}
+    dag = random_dag(nodes)
+    text = text_of(dag)
+    print(f"\n{title}")
+    figures, goals = [], []
+    for name, run in (("text", lambda: text_run(text)), ("builder", lambda: builder_run(dag))):
+        spent = []
+        for _ in range(3):
+            start = time.process_time()
+            run()
+            spent.append(time.process_time() - start)
+        print(f"{name:30} {measure.shown(min(spent)):>9}")
+        figures.append({"name": f"graphc, {name}", "setup": 0.0, "best": min(spent)})
+        if not chosen.quick:
+            goals.append(verdict(Goal(f"{SECONDS:g} s", 1.0, name), min(spent) / SECONDS))
+    figures[0]["name"] = "graphc"
+    return {"title": title, "figures": figures, "goals": goals}
+
+
 def main() -> None:
     chosen = measure.options(__doc__)
-    results = []
-    for nodes in (100, 1000) if chosen.quick else (100, 1000, 10_000):
-        dag = random_dag(nodes)
-        contenders = [
-            Contender(name, partial(make, dag), needs)
-            for name, (make, needs) in MAKERS.items()
-            if nodes <= LIMITS.get(name, nodes)
-        ]
-        results.append(compare(f"W2: random graph of {nodes:,} nodes", contenders, chosen))
-    measure.finish(results, chosen)
+    if chosen.child:
+        print(child(chosen.child))
+        return
+    chosen.clock = "cpu"
+    sizes = (100, 1000) if chosen.quick else (100, 1000, *EVALUATED)
+    parts = {nodes: graph_part(nodes, chosen) for nodes in sizes}
+    if not chosen.quick:
+        growth_goals({nodes: part for nodes, part in parts.items() if nodes >= 1000})
+    measure.finish([*parts.values(), memory_part(chosen), named_part(chosen)], chosen)
 
 
 if __name__ == "__main__":

@@ -271,6 +271,7 @@ RELEASING = {  # these run long: other threads go on meanwhile
     "graphc_tape_values": (None, (POINTER, INTEGER, POINTER)),
     "graphc_tape_reverse": (None, (POINTER, INTEGER, POINTER, POINTER, POINTER)),
     "graphc_tape_slopes": (None, (POINTER, INTEGER, POINTER, POINTER, POINTER)),
+    "graphc_tape_pull": (None, (POINTER, INTEGER, *(POINTER,) * 4)),
     "graphc_tape_edges": (INTEGER, (POINTER, INTEGER, *(POINTER,) * 8)),
     "graphc_pairs": (
         ctypes.c_int,

@@ -44,7 +44,15 @@ EXPORT void graphc_tape_values(const Row *rows, int64_t count, double *restrict 
 #undef VALUE
 }
 
-/* Adjoints of all rows; those of the ends are given, and alive. */
+static void begin_adjoints(int64_t count, double *adjoints, uint8_t *alive) {
+    if (count < 1) return;
+    memset(adjoints, 0, (size_t)count * sizeof *adjoints);
+    memset(alive, 0, (size_t)count);
+    adjoints[count - 1] = 1.0;
+    alive[count - 1] = 1;
+}
+
+/* Adjoints of all rows, that of the last one is 1. */
 EXPORT void graphc_tape_reverse(const Row *rows, int64_t count, const double *restrict values,
                                 double *restrict adjoints, uint8_t *restrict alive) {
 #define EDGE(name, k, gate, slope) \
@@ -52,6 +60,7 @@ EXPORT void graphc_tape_reverse(const Row *rows, int64_t count, const double *re
         adjoints[row->name] += adjoint * (slope); \
         alive[row->name] = 1; \
     }
+    begin_adjoints(count, adjoints, alive);
     for (int64_t i = count < 1 ? -1 : count - 1; i >= 0; i--) {
         if (!alive[i]) continue;
         const Row *row = rows + i;
@@ -61,17 +70,43 @@ EXPORT void graphc_tape_reverse(const Row *rows, int64_t count, const double *re
 #undef EDGE
 }
 
-/* Three slopes for each row, and whether anything passes over each of its edges. */
-EXPORT void graphc_tape_slopes(const Row *rows, int64_t count, const double *restrict values,
+/* Values, and three slopes for each row, and whether anything passes over each of its edges. The
+   processor guesses the second case from the first. */
+EXPORT void graphc_tape_slopes(const Row *rows, int64_t count, double *restrict values,
                                double *restrict slopes, uint8_t *restrict open) {
+#define VALUE(value) values[i] = value; break;
 #define EDGE(name, k, gate, slope) \
     slopes[3 * i + k] = slope; \
     open[3 * i + k] = (gate) ? 1 : 0;
     for (int64_t i = 0; i < count; i++) {
         const Row *row = rows + i;
+        switch (row->code) { VALUE_CASES default: break; }
         switch (row->code) { SLOPE_CASES default: break; }
     }
+#undef VALUE
 #undef EDGE
+}
+
+/* The same from slopes that are known. What passes over no edge goes to a place behind the rows, where
+   nobody looks: that is cheaper than a question which the processor cannot guess. */
+EXPORT void graphc_tape_pull(const Row *rows, int64_t count, const double *restrict slopes,
+                             const uint8_t *restrict open, double *restrict adjoints,
+                             uint8_t *restrict alive) {
+    begin_adjoints(count, adjoints, alive);
+    for (int64_t i = count < 1 ? -1 : count - 1; i >= 0; i--) {
+        if (!alive[i]) continue;
+        const double adjoint = adjoints[i], *slope = slopes + 3 * i;
+        const uint8_t *passes = open + 3 * i;
+        const int64_t a = passes[0] ? rows[i].a : count, b = passes[1] ? rows[i].b : count;
+        adjoints[a] += adjoint * slope[0];
+        alive[a] = 1;
+        adjoints[b] += adjoint * slope[1];
+        alive[b] = 1;
+        if (passes[2]) {
+            adjoints[rows[i].c] += adjoint * slope[2];
+            alive[rows[i].c] = 1;
+        }
+    }
 }
 
 EXPORT const char *graphc_tape_names(void) { return TAPE_NAMES; }

@@ -108,7 +108,6 @@ def on_tape(loaded: Any, tape: Packed, rng: np.random.Generator) -> None:
     values = np.where(free, rng.choice([*EDGES, 0.3, 2.5], count), 0.0)
     loaded.graphc_tape_values(rows.ctypes.data, count, values.ctypes.data)
     adjoints, alive = np.zeros(count), np.zeros(count, dtype=np.uint8)
-    adjoints[-1], alive[-1] = 1, 1
     loaded.graphc_tape_reverse(
         rows.ctypes.data, count, values.ctypes.data, adjoints.ctypes.data, alive.ctypes.data
     )
@@ -116,6 +115,11 @@ def on_tape(loaded: Any, tape: Packed, rng: np.random.Generator) -> None:
     loaded.graphc_tape_slopes(
         rows.ctypes.data, count, values.ctypes.data, slopes.ctypes.data, passes.ctypes.data
     )
+    pulled, reached = np.zeros(count + 1), np.zeros(count + 1, dtype=np.uint8)
+    arrays = (slopes, passes, pulled, reached)
+    loaded.graphc_tape_pull(rows.ctypes.data, count, *(array.ctypes.data for array in arrays))
+    np.testing.assert_array_equal(pulled[:-1], adjoints)
+    np.testing.assert_array_equal(reached[:-1], alive)
     named = rng.random(count) < 0.7
     nodes = int(named.sum())
     shared = ~named & (rng.random(count) < 0.5)
@@ -365,6 +369,7 @@ def on_rows(loaded: Any, count: int) -> None:
     loaded.graphc_tape_mark(where, -(2**63), where)
     loaded.graphc_tape_reverse(where, -7, where, where, where)
     loaded.graphc_tape_slopes(where, -7, where, where, where)
+    loaded.graphc_tape_pull(where, -7, where, where, where, where)
     refused_pairs(loaded)
     assert accepted > count // 20
     print(f"{count} tapes, {accepted} ran")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...question import Question
 
 LIBRARY = Library("numpy", arrays.__name__, "np", vector=True)
-MANY_ROWS = 20_000  # of a graph that is not derived for one point
+MANY_ROWS = 10_000  # of a graph that is not derived for one point
 
 
 def missing() -> str:

@@ -178,7 +178,6 @@ def taped_edges(graph: Structure, at: Mapping[str, Any]) -> Edges | None:
     if taped is None or point is None:
         return None
     library, rows, count = native().library, taped.tape.rows.ctypes.data, len(point)
-    library.graphc_tape_values(rows, count, point.ctypes.data)
     slopes, is_open = np.zeros((count, 3)), np.zeros((count, 3), dtype=np.uint8)
     library.graphc_tape_slopes(
         rows, count, point.ctypes.data, slopes.ctypes.data, is_open.ctypes.data

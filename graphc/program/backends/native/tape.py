@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 ROW = np.dtype([("code", np.int32), ("a", np.int32), ("b", np.int32), ("c", np.int32)])
 EXPONENTS: dict[Any, str] = {2: "square", 1: "identity", Fraction(1, 2): "sqrt"}
+FEW_ROWS = 200_000  # whose slopes are kept on the way forth; of more they are computed again
 NOT_A_POWER = Fraction(-1, 2)  # one over a root, in two operations
 
 
@@ -148,9 +149,42 @@ def taped(asked: Question, chosen: Options) -> tuple[Task, Plan] | None:
     read = dict.fromkeys(needed)
     one = Task(asked, derived, Program(), (), arguments, frozenset(needed), read, chosen, tape=tape)
     operations = int(np.count_nonzero(tape.rows["code"]))
-    memory = len(tape.rows) * (2 * tape.values.itemsize + 1)
+    kept = 3 * (tape.values.itemsize + 1) if len(tape.rows) <= FEW_ROWS else 0
+    memory = len(tape.rows) * (2 * tape.values.itemsize + 1 + kept)
     reason = "one point of a large graph runs on the tape; arrays of points are derived for blocks"
     return one, Plan("reverse", operations, memory, reason, engine="tape")
+
+
+@dataclass(frozen=True)
+class Work:
+    """The memory of one call, and what is called with it, row by row."""
+
+    values: np.ndarray
+    adjoints: np.ndarray
+    calls: tuple[tuple[Any, tuple[int, ...]], ...]  # functions of C, and addresses for them
+    owned: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, known: np.ndarray, back: bool) -> Work:
+        """Room for the values of all rows, and for what the way back needs."""
+        library, count = native().library, len(known) if back else 0
+        values, adjoints = known.copy(), np.zeros(count + 1)  # the last is for what goes nowhere
+        alive = np.zeros(count + 1, dtype=np.uint8)
+        kept = count if count <= FEW_ROWS else 0
+        slopes, passes = np.zeros((kept, 3)), np.zeros((kept, 3), dtype=np.uint8)
+        calls: list[tuple[Any, tuple[np.ndarray, ...]]]
+        if kept:
+            calls = [
+                (library.graphc_tape_slopes, (values, slopes, passes)),
+                (library.graphc_tape_pull, (slopes, passes, adjoints, alive)),
+            ]
+        else:
+            calls = [(library.graphc_tape_values, (values,))]
+            if back:
+                calls.append((library.graphc_tape_reverse, (values, adjoints, alive)))
+        # asking an array for its address takes a microsecond
+        addressed = [(run, tuple(array.ctypes.data for array in arrays)) for run, arrays in calls]
+        return cls(values, adjoints, tuple(addressed), (alive, slopes, passes))
 
 
 class Tape:
@@ -159,7 +193,7 @@ class Tape:
     def __init__(self, one: Task, tape: Packed, many: Callable[[], Callable[..., Any]]) -> None:
         asked, graph = one.asked, one.graph
         self.tape = tape
-        self.library = native().library
+        self.rows = tape.rows.ctypes.data
         self.of = int(tape.place[graph.row(asked.of[0])])
         self.want = asked.want.name
         self.names = asked.wrt
@@ -173,7 +207,7 @@ class Tape:
         self.read = [k for k, row in enumerate(one.arguments) if row in one.read]
         self._many = many
         self._made: Callable[..., Any] | None = None
-        self._idle: list[tuple[np.ndarray, ...]] = []  # memory of calls that have ended
+        self._idle: list[Work] = []  # memory of calls that have ended
 
     def __call__(self, *given: Any) -> Any:
         if any(np.ndim(given[place]) for place in self.read):
@@ -187,47 +221,34 @@ class Tape:
         try:
             work = self._idle.pop()
         except IndexError:  # also where another thread was faster
-            work = self._memory()
+            work = Work.of(self.tape.values, self.back)
         for k, place in self.given:
-            work[0][place] = given[k]
+            work.values[place] = given[k]
         slopes = dict(zip(self.names, self._swept(work), strict=True))
-        answer = self.answer(np.float64(work[0][self.of]), slopes)
+        answer = self.answer(np.float64(work.values[self.of]), slopes)
         self._idle.append(work)
         return answer
 
     def buffers(self) -> Buffers:
         """Arrays for the arguments, which stand where the tape reads them, and for the results."""
-        work = self._memory()
+        work = Work.of(self.tape.values, self.back)
         args = {name: np.zeros(()) for name in self.arguments}
         for k, place in self.given:
-            args[self.arguments[k]] = work[0][place : place + 1].reshape(())
+            args[self.arguments[k]] = work.values[place : place + 1].reshape(())
         value, slopes = np.zeros(()), np.zeros(len(self.names))
         views = {name: slopes[k : k + 1].reshape(()) for k, name in enumerate(self.names)}
         results = dict(parts(self.answer(value, views), self.want))
 
         def run() -> None:
             slopes[...] = self._swept(work)
-            value[...] = work[0][self.of]
+            value[...] = work.values[self.of]
 
         return Buffers(args, results, run)
 
-    def _swept(self, work: tuple[np.ndarray, ...]) -> np.ndarray:
+    def _swept(self, work: Work) -> np.ndarray:
         """The slopes, after a run forth and back; 0 where only the value is asked for."""
-        values, adjoints, alive = work
-        rows, count, library = self.tape.rows.ctypes.data, self.of + 1, self.library
-        library.graphc_tape_values(rows, count, values.ctypes.data)
+        for run, addresses in work.calls:
+            run(self.rows, self.of + 1, *addresses)
         if not self.back:
             return np.zeros(len(self.names))
-        adjoints[:] = 0
-        alive[:] = 0
-        adjoints[self.of], alive[self.of] = 1, 1
-        library.graphc_tape_reverse(
-            rows, count, values.ctypes.data, adjoints.ctypes.data, alive.ctypes.data
-        )
-        return np.where(self.wrt >= 0, adjoints[self.wrt], 0.0)
-
-    def _memory(self) -> tuple[np.ndarray, ...]:
-        values = self.tape.values.copy()
-        if not self.back:
-            return values, values, values
-        return values, np.zeros_like(values), np.zeros(len(values), dtype=np.uint8)
+        return np.where(self.wrt >= 0, work.adjoints[self.wrt], 0.0)
