@@ -9,6 +9,7 @@ import numpy as np
 
 from ..collecting import collection_rests
 from ..errors import GraphcError, listing, nearest
+from ..structure.columns import OperandColumns
 from ..structure.numbered import NumberedNames, NumberedRows
 from ..table.functions import FUNCTIONS
 from .declaring import D
@@ -29,10 +30,7 @@ def read_arrays(graph: D, inputs: int, ops: Sequence[str], operands: Any) -> D:
             known[row], rows[name] = name, row
         graph.names, graph.rows = known, rows
         graph.ops.extend(names)
-        first, second = columns[:, 0].tolist(), columns[:, 1].tolist()
-        graph.operands.extend(
-            [(a, b) if b >= 0 else (a,) for a, b in zip(first, second, strict=True)]
-        )
+        graph.operands = OperandColumns(list(graph.operands), columns)
     return graph
 
 

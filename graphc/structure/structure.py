@@ -18,6 +18,7 @@ from ..shapes import Shape, few_axes
 from ..table.functions import COMPOSED, FUNCTIONS, lookup
 from ..table.tensors import OPERATIONS
 from ..table.value import Attributes, Value
+from .columns import OperandColumns
 from .constants import checked_number
 from .formulas import Formula, formula_of
 from .numbered import Numbered
@@ -47,7 +48,7 @@ class Sharing:
     locals: dict[GraphRow, tuple[Any, ...]] = field(default_factory=dict)  # of nodes, as rows
 
 
-COPIED = (list, dict, set, Numbered)  # parts that each graph has for itself
+COPIED = (list, dict, set, Numbered, OperandColumns)  # parts that each graph has for itself
 
 
 class Structure(Rows[GraphRow]):

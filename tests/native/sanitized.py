@@ -120,6 +120,15 @@ def on_tape(loaded: Any, tape: Packed, rng: np.random.Generator) -> None:
     loaded.graphc_tape_pull(rows.ctypes.data, count, *(array.ctypes.data for array in arrays))
     np.testing.assert_array_equal(pulled[:-1], adjoints)
     np.testing.assert_array_equal(reached[:-1], alive)
+    order, work = np.empty(count, dtype=np.int32), np.empty(6 * count + 1, dtype=np.int32)
+    loaded.graphc_tape_group(rows.ctypes.data, count, order.ctypes.data, work.ctypes.data)
+    moved = np.full(count, -1)
+    moved[order] = np.arange(count)
+    assert (moved >= 0).all()
+    operands = np.array(list(widths().values()))[rows["code"]]
+    for k, name in enumerate("abc"):
+        has = operands > k
+        assert (moved[rows[name][has]] < moved[has]).all()
     named = rng.random(count) < 0.7
     nodes = int(named.sum())
     shared = ~named & (rng.random(count) < 0.5)
@@ -367,6 +376,7 @@ def on_rows(loaded: Any, count: int) -> None:
     assert loaded.graphc_tape_check(where, -1) == -1
     loaded.graphc_tape_values(where, -1, where)
     loaded.graphc_tape_mark(where, -(2**63), where)
+    loaded.graphc_tape_group(where, -(2**63), where, where)
     loaded.graphc_tape_reverse(where, -7, where, where, where)
     loaded.graphc_tape_slopes(where, -7, where, where, where)
     loaded.graphc_tape_pull(where, -7, where, where, where, where)
