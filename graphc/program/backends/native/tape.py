@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROW = np.dtype([("code", np.int32), ("a", np.int32), ("b", np.int32), ("c", np.int32)])
 EXPONENTS: dict[Any, str] = {2: "square", 1: "identity", Fraction(1, 2): "sqrt"}
-FEW_ROWS = 200_000  # whose slopes are kept on the way forth; of more they are computed again
+FEW_ROWS = 200_000  # that are moved, and whose slopes are kept; of more, memory takes the time
 NOT_A_POWER = Fraction(-1, 2)  # one over a root, in two operations
 
 
@@ -154,7 +154,8 @@ def taped(asked: Question, chosen: Options) -> tuple[Task, Plan] | None:
     tape = packed(graph, [graph.row(name) for name in asked.of])
     if tape is None:
         return None
-    tape = grouped(tape)
+    if len(tape.rows) <= FEW_ROWS:
+        tape = grouped(tape)
     arguments = tuple(leaves(graph))
     needed = [row for row in arguments if tape.place[row] >= 0]
     derived = Derived(graph, (), GraphRow(len(graph.ops)))
