@@ -205,7 +205,7 @@ def check_place(graph: Structure, result: str, out: Any) -> None:
 
 
 def _fits(what: str, size: int, instead: str) -> None:
-    free = free_memory()
+    free = free_memory() if size > BLOCK else None  # asking takes a tenth of a millisecond
     if free is not None and size > free:
         raise GraphcError(
             f"{what}, but this machine has {_gigabytes(free)} of free memory; {instead}"

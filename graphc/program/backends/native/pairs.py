@@ -20,7 +20,7 @@ from .tape_cases import widths
 
 REAL = (int, float, np.floating, np.integer)
 WORD = 64  # sources at once where lines are nodes: a bit for each, and a line is a few vectors
-COLUMNS = 192  # of an array that was used before: they are worked on apart, in cache
+COLUMNS = 256  # of an array that was used before: they are worked on apart, in cache
 FRESH_COLUMNS = 4096  # of memory that nobody has touched: it is mapped in long pieces
 ALIGNED = 8  # numbers in a line of the cache
 
@@ -41,7 +41,8 @@ class Sweep(pair_arrays.Sweep):
             return super().rows(first, last)
         edges = self.edges
         lines = np.zeros((edges.nodes, last - first))
-        self._block((edges.source, edges.target, edges.slope), first, last, lines)
+        along = (edges.source, edges.target, edges.slope)
+        self._sweep(along, last - first).block(first, last, lines)
         return lines.T
 
     def fill(self, dense: Any, is_blank: bool) -> bool:
@@ -68,17 +69,19 @@ class Sweep(pair_arrays.Sweep):
         )
         if is_blank:
             start = edges.start // ALIGNED * ALIGNED
+            fresh = self._sweep(backwards, FRESH_COLUMNS, start)
             for first, last in self.blocks(FRESH_COLUMNS):
-                self._block(backwards, first, last, dense[:, first:last], start)
+                fresh.block(first, last, dense[:, first:last])
             return
-        scratch = np.empty(edges.nodes * min(COLUMNS + ALIGNED, edges.nodes))
+        width = min(COLUMNS + ALIGNED, edges.nodes)
+        apart, scratch = self._sweep(backwards, width), np.empty(edges.nodes * width)
+        reached, whole = apart.reached.ctypes.data, dense.ctypes.data
         for first, last in self.blocks(COLUMNS):
             low = max(0, first - ALIGNED)
             lines = scratch[: edges.nodes * (last - low)].reshape(edges.nodes, -1)
-            reached = self._block(backwards, low, last, lines)
+            apart.block(low, last, lines)
             native().library.graphc_pairs_put(
-                *(lines.ctypes.data, reached.ctypes.data, edges.nodes, first, last),
-                dense.ctypes.data,
+                lines.ctypes.data, reached, edges.nodes, first, last, whole
             )
 
     def reach(self, declared: tuple[np.ndarray, np.ndarray], first: int, last: int) -> np.ndarray:
@@ -94,28 +97,38 @@ class Sweep(pair_arrays.Sweep):
         bits = np.unpackbits(reach.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
         return bits[:, : last - first].T.astype(bool)
 
-    def _block(
-        self,
-        along: tuple[np.ndarray, ...],
-        first: int,
-        last: int,
-        lines: np.ndarray,
-        start: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Columns first to last of the lines, along edges; which lines anything came to."""
-        nodes, spares = self.edges.nodes, len(self.edges.start) - self.edges.nodes
+    def _sweep(
+        self, along: tuple[np.ndarray, ...], width: int, start: np.ndarray | None = None
+    ) -> Along:
+        """Sweeps over blocks of at most so many columns, along edges in this order."""
+        nodes, lines = self.edges.nodes, len(self.edges.start)
         if start is None:
-            start = np.zeros(nodes + spares, dtype=np.int32)
-        spare = np.empty((spares, last - first))
-        reached = np.empty(nodes + spares, dtype=np.uint8)
-        failed = native().library.graphc_pairs(
-            *(*(column.ctypes.data for column in along), len(along[0])),
-            *(start.ctypes.data, nodes, spares, first, last),
-            *(lines.ctypes.data, lines.strides[0] // lines.itemsize),
-            *(spare.ctypes.data, reached.ctypes.data),
-        )
+            start = np.zeros(lines, dtype=np.int32)
+        spare = np.empty((lines - nodes) * width)
+        return Along(along, start, nodes, spare, np.empty(lines, dtype=np.uint8))
+
+
+@dataclass
+class Along:
+    """Edges in the order in which they are followed, and memory for it."""
+
+    edges: tuple[np.ndarray, ...]
+    start: np.ndarray  # the first column in which each line can hold anything
+    nodes: int
+    spare: np.ndarray  # lines that are no node's
+    reached: np.ndarray  # lines that anything came to, in the last block
+
+    def __post_init__(self) -> None:
+        # asking an array for its address takes a microsecond
+        columns = (*(column.ctypes.data for column in self.edges), len(self.edges[0]))
+        self._edges = (*columns, self.start.ctypes.data, self.nodes, len(self.start) - self.nodes)
+        self._memory = (self.spare.ctypes.data, self.reached.ctypes.data)
+
+    def block(self, first: int, last: int, lines: np.ndarray) -> None:
+        """Columns first to last of the lines."""
+        where = (lines.ctypes.data, lines.strides[0] // lines.itemsize)
+        failed = native().library.graphc_pairs(*self._edges, first, last, *where, *self._memory)
         assert not failed, "every edge joins two lines"
-        return reached
 
 
 @dataclass(frozen=True)
