@@ -393,7 +393,7 @@ def test_lowering_grows_linearly():
 @pytest.mark.parametrize("x", [0.3, np.array([0.3, 0.4])], ids=["one", "many"])
 def test_the_first_call_is_bounded_and_grows_linearly(x):
     """Counted in calls of functions, what Python's own compiler does left out."""
-    short, long = (chain(length).compile(mode="reverse") for length in (600, 6000))
+    short, long = (chain(length).compile(mode="reverse") for length in (300, 3000))
     few, many = (calls(lambda f=f: f(x, 0.5)) for f in (short, long))
     assert many < 11 * few, (few, many)
     assert many < 30 * long.plan.operations
