@@ -47,8 +47,8 @@ NOTES = """
   k-means, hand tracking, bundle adjustment). In an LSTM of width 32 each of the 49 operations of a
   step is a call of about a microsecond on 32 numbers, and the factor is 8.
 - A loop is unrolled: the set-up of an LSTM or an ODE grows with its steps, jax's `scan` does not.
-- Compiled for one graph and one machine, a plan is up to a tenth faster in C with libmvec than in
-  the block interpreter, after seconds of compiling.
+- On a processor without AVX-512, C with libmvec that is compiled for one graph is up to a tenth
+  faster than the block interpreter, after seconds of compiling.
 - Set-up: every operation is read, derived, rewritten and planned in Python, 10 to 30 microseconds
   each.
 - A check (W6) evaluates some 2 700 neighbours of 499 parameters, which is about half of its time; a
