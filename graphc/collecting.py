@@ -18,7 +18,4 @@ def collection_rests() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # what was made is old now, without being looked at
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
