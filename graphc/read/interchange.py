@@ -349,7 +349,9 @@ def read_networkx(graph: D, other: Any) -> D:
     order = _ordered([(source, target) for source, target, _ in edges], data)
     if edges and not any("formula" in attributes for attributes in data.values()):
         return read_edges(graph, [(s, t, _known_local(s, t, label)) for s, t, label in edges])
-    arriving = Counter(target for _, target, _ in edges)
+    arriving: dict[str, Counter[str]] = {node: Counter() for node in data}
+    for source, target, _ in edges:
+        arriving[target][source] += 1
     for node, attributes in data.items():
         if attributes.get("kind", "input") in ("input", "param") and "formula" not in attributes:
             declare = graph.param if attributes.get("kind") == "param" else graph.input
@@ -359,8 +361,8 @@ def read_networkx(graph: D, other: Any) -> D:
             if "formula" not in data[node]:
                 raise GraphcError(f"from_networkx: node {node!r} has no formula; add one")
             row = graph.node(node, str(data[node]["formula"])).row
-            named = [operand for operand in graph.operands[row] if operand in graph.names]
-            if len(set(named)) < len(named) == arriving[node]:
+            named = [graph.names[o] for o in graph.operands[row] if o in graph.names]
+            if len(set(named)) < len(named) and Counter(named) == arriving[node]:
                 graph.split.add(row)  # parallel edges: the node of an expanded graph
     for source, target, label in edges:
         if "local" in label:

@@ -406,3 +406,18 @@ def test_symbols_that_users_give():
     assert g.derivative("b", "a", {"x": 3}) == 9
     with pytest.raises(gc.GraphcError, match="not a real number"):
         gc.parse("input x\no = x**2").values({"x": sympy.Symbol("a")})
+
+
+def test_an_operand_that_stands_twice_beside_a_formula_is_no_expanded_node():
+    """einsum(y, sin(x), y) has two edges, one of them from inside its formula."""
+    graph = gc.parse(
+        """
+input x[2] y[2]
+h = einsum("i,i,i->", y, sin(x), y)
+"""
+    )
+    at = {"x": [0.3, 0.7], "y": [1.5, -2.0]}
+    again = gc.from_networkx(graph.to_networkx())
+    assert list(again.edges()) == list(graph.edges())
+    for name in ("x", "y"):
+        assert (again.reverse("h", at)[name] == graph.reverse("h", at)[name]).all()
