@@ -50,6 +50,13 @@ def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[...,
     return function
 
 
+def seen(view: Any, whole: Any) -> Any:
+    """A view, of which it is certain that it shows what stands in an array now and later."""
+    if view.size and not np.may_share_memory(view, whole):
+        raise ValueError("a view of an array is a copy of it")
+    return view
+
+
 def reduction(step: Callable[..., Any], start: float, plain: Callable[..., Any]) -> Any:
     """NumPy's reduction, which takes a short last axis slice by slice: the same steps, faster.
 

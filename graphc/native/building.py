@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCES = ("engine.c", "callable.c")
 HEADERS = (
-    *("blocks.h", "kernels.h", "pairs.h", "tape.h", "tape_cases.h"),
+    *("blocks.h", "chain_blocks.h", "chains.h", "kernels.h", "pairs.h", "tape.h", "tape_cases.h"),
     *("vector_maths.h", "vector_maths32.h"),
 )
 FLAGS = (  # nothing that changes a value: no fast maths, and a*b + c is rounded twice

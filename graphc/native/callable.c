@@ -20,6 +20,16 @@ typedef struct {
     const char *doc;
 } PyMethodDef;
 enum { METH_NOARGS = 0x0004, METH_FASTCALL = 0x0080 };
+typedef struct {
+    void *buf;
+    PyObject *obj;
+    Py_ssize_t len, itemsize;
+    int readonly, ndim;
+    char *format;
+    Py_ssize_t *shape, *strides, *suboffsets;
+    void *internal;
+} Py_buffer;
+enum { PyBUF_WRITABLE = 0x01, PyBUF_FORMAT = 0x04, PyBUF_STRIDES = 0x18 };
 
 extern double PyFloat_AsDouble(PyObject *);
 extern PyObject *PyFloat_FromDouble(double);
@@ -33,6 +43,10 @@ extern void *PyCapsule_GetPointer(PyObject *, const char *);
 extern PyObject *PyTuple_New(Py_ssize_t);
 extern int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 extern PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
+extern void *PyEval_SaveThread(void);
+extern void PyEval_RestoreThread(void *);
+extern int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
+extern void PyBuffer_Release(Py_buffer *);
 extern Py_ssize_t PyTuple_Size(PyObject *);
 extern PyObject *PyDict_New(void);
 extern int PyDict_SetItem(PyObject *, PyObject *, PyObject *);
@@ -275,4 +289,129 @@ EXPORT PyObject *graphc_door(Function function, const void *in, void *out, void 
     PyObject *made_door = PyCFunction_NewEx(&through_method, capsule, NULL);
     Py_DecRef(capsule);
     return made_door;
+}
+
+/* A chain over arrays. Those that stay where they are, are told when it is made. */
+
+#define CHAIN "graphc.chain"
+#define LONG 100000 /* operations after which other threads should go on meanwhile */
+
+typedef struct Chain Chain;
+extern Chain *graphc_chain(const Plan *, int64_t, const int64_t *);
+extern void graphc_chain_free(Chain *);
+extern int graphc_chain_bind(Chain *, int64_t, const void *, int, const Py_ssize_t *,
+                             const Py_ssize_t *);
+extern int graphc_chain_number(Chain *, int64_t, double);
+extern int graphc_chain_run(Chain *);
+extern int64_t graphc_chain_work(const Chain *);
+
+typedef struct {
+    Chain *chain;
+    PyObject *owner; /* what keeps the plan and the arrays alive */
+    int64_t arguments, given;
+    int wide, is_long;
+    struct {
+        int64_t place;
+        int is_number;
+    } told[]; /* what each argument of a call is for */
+} Link;
+
+static void unlink_arrays(PyObject *capsule) {
+    Link *link = PyCapsule_GetPointer(capsule, CHAIN);
+    if (!link) return;
+    graphc_chain_free(link->chain);
+    Py_DecRef(link->owner);
+    free(link);
+}
+
+static int failed(const char *why) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, why);
+    return -1;
+}
+
+/* 0 after the chain knows where an array stands. */
+static int bind(const Link *link, int64_t place, PyObject *array) {
+    const int is_result = place >= link->arguments;
+    Py_buffer seen;
+    if (PyObject_GetBuffer(array, &seen, PyBUF_STRIDES | PyBUF_FORMAT | is_result)) return -1;
+    const char letter = link->wide ? 'd' : 'f';
+    int fits = seen.format && seen.format[0] == letter && !seen.format[1];
+    fits = fits && graphc_chain_bind(link->chain, place, seen.buf, seen.ndim, seen.shape, seen.strides);
+    PyBuffer_Release(&seen);
+    return fits ? 0 : failed("an array does not fit the chain of operations that takes it");
+}
+
+static PyObject *link_run(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+    Link *link = PyCapsule_GetPointer(self, CHAIN);
+    if (!link) return NULL;
+    if (count != link->given) {
+        PyErr_SetString(PyExc_TypeError, "the number of arrays is not that of the chain");
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (!link->told[k].is_number) {
+            if (bind(link, link->told[k].place, given[k])) return NULL;
+            continue;
+        }
+        const double number = PyFloat_AsDouble(given[k]);
+        if (number == -1.0 && PyErr_Occurred()) return NULL;
+        graphc_chain_number(link->chain, link->told[k].place, number);
+    }
+    void *thread = link->is_long ? PyEval_SaveThread() : NULL;
+    const int ran = graphc_chain_run(link->chain);
+    if (link->is_long) PyEval_RestoreThread(thread);
+    if (!ran) {
+        failed("a chain of operations was not told all of its arrays");
+        return NULL;
+    }
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+static PyMethodDef link_method = {"chain", (void (*)(void))link_run, METH_FASTCALL, "one chain"};
+
+/* `about` is (owner of the plan, shape, operands, what stands for an array that a call brings, what
+   for a number). */
+EXPORT PyObject *graphc_link(const Plan *plan, PyObject *about) {
+    enum { MOST = 32 };
+    int64_t shape[MOST];
+    PyObject *sizes = PyTuple_GetItem(about, 1), *operands = PyTuple_GetItem(about, 2);
+    PyObject *array = PyTuple_GetItem(about, 3), *number = PyTuple_GetItem(about, 4);
+    if (!sizes || !operands || !array || !number) return NULL;
+    const Py_ssize_t axes = PyTuple_Size(sizes), count = PyTuple_Size(operands);
+    const int64_t arguments = graphc_plan_arguments(plan);
+    if (axes < 0 || axes > MOST || count != arguments + graphc_plan_results(plan)) {
+        failed("a chain of operations does not have the operands of its plan");
+        return NULL;
+    }
+    for (Py_ssize_t k = 0; k < axes; k++) shape[k] = PyLong_AsLong(PyTuple_GetItem(sizes, k));
+    if (PyErr_Occurred()) return NULL;
+    Link *link = calloc(1, sizeof *link + (size_t)count * sizeof *link->told);
+    Chain *chain = graphc_chain(plan, axes, shape);
+    PyObject *capsule = link && chain ? PyCapsule_New(link, CHAIN, unlink_arrays) : NULL;
+    if (!capsule) {
+        free(link);
+        graphc_chain_free(chain);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    Py_IncRef(about);
+    link->chain = chain;
+    link->owner = about;
+    link->arguments = arguments;
+    link->wide = graphc_plan_wide(plan);
+    link->is_long = graphc_chain_work(chain) > LONG;
+    PyObject *function = NULL;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *one = PyTuple_GetItem(operands, k);
+        if (one == array || one == number) {
+            link->told[link->given].place = k;
+            link->told[link->given++].is_number = one == number;
+        } else if (bind(link, k, one)) {
+            goto done;
+        }
+    }
+    function = PyCFunction_NewEx(&link_method, capsule, NULL);
+done:
+    Py_DecRef(capsule);
+    return function;
 }

@@ -78,6 +78,8 @@ typedef struct {
 #define CAREFUL(name) lf_##name
 #define OUTSIDE(name) VF_OUT_##name
 #include "blocks.h"
+#undef TYPED
+#undef REAL
 
 /* Plans. */
 
@@ -220,6 +222,8 @@ EXPORT void graphc_vector(int code, int wide, void *result, const void *array, i
     else
         vector_32(code, result, array, count);
 }
+
+#include "chains.h"
 
 #include "tape.h"
 

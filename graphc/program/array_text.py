@@ -43,6 +43,7 @@ class ArrayText:
     exact_fractions: bool = True  # 1 / 3 rather than 0.3333333333333333
     short: int = SHORT  # elements of a constant array that is written where it is used
     imports: set[str] = field(default_factory=set)  # lines, besides that of the array library
+    given: dict[str, Any] = field(default_factory=dict)  # objects that the text mentions, by name
     _constant: tuple[Program, list[bool]] | None = None
     _writers: dict[str, Writer] = field(default_factory=dict)  # of the operations met so far
 

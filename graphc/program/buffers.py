@@ -28,15 +28,18 @@ def runs(
     free: Callable[[ProgramRow], bool],
     wanted: Collection[ProgramRow] = (),
     looks_at: Callable[[ProgramRow], Collection[ProgramRow]] = lambda row: (),
+    operands: Callable[[ProgramRow], Sequence[ProgramRow]] | None = None,
 ) -> list[Run]:
     """The schedule as runs. `free` rows (arguments, constants) are there without running.
 
-    `looks_at` gives the operands whose memory a row shares where it has none of its own.
+    `looks_at` gives the operands whose memory a row shares where it has none of its own; `operands`
+    what a row reads, where that is not what the program says.
     """
+    read_by = operands or program.operands.__getitem__
     latest: dict[ProgramRow, int] = {}
     found: list[Run] = []
     for position, row in enumerate(schedule):
-        reads = tuple(-1 if free(o) else latest[o] for o in program.operands[row])
+        reads = tuple(-1 if free(o) else latest[o] for o in read_by(row))
         for read in reads:
             if read >= 0:
                 found[read].last = position
@@ -47,6 +50,8 @@ def runs(
             found[latest[row]].last = len(found)
     for run in reversed(found):  # a view of a view comes later than what both look at
         seen = looks_at(run.row)
+        if not seen:
+            continue
         for operand, read in zip(program.operands[run.row], run.reads, strict=True):
             if operand in seen and read >= 0:
                 found[read].last = max(found[read].last, run.last)

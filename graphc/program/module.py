@@ -140,10 +140,12 @@ def module(
     library: Library,
     dtype: str,
     check: bool,
+    given: dict[str, Any] | None = None,
 ) -> str:
     """The text of a module whose first task is what was asked for; others serve its check.
 
-    Without the check it is text to be run, not to be read: no docstring says what it computes.
+    Without the check it is text to be run, not to be read: no docstring says what it computes, and
+    it may mention objects, which are put into `given` by their names.
     """
     first = tasks[0]
     names = dict.fromkeys(name for one in tasks for name in one.graph.rows)
@@ -157,6 +159,7 @@ def module(
         return called[name]
 
     text = ArrayText(library, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
+    text.given = {} if given is None else given
     functions = [function(one, body(one), text, naming) for one in tasks]
     checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)

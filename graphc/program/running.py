@@ -11,7 +11,7 @@ import builtins
 import dis
 import inspect
 import linecache
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -88,14 +88,23 @@ def _strange_instructions(code: CodeType, allowed: Collection[str]) -> Iterator[
             yield str(name)
 
 
-def load(source: str, function: str, packages: Collection[str] = ()) -> Callable[..., Any]:
-    """The function of a module's text, which may import these packages too."""
+def load(
+    source: str,
+    function: str,
+    packages: Collection[str] = (),
+    given: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """The function of a module's text, which may import these packages too.
+
+    Objects that are given are known by their names.
+    """
     file = f"<graphc {next(_numbers)}>"
     code = checked_code(source, file, packages)
     allowed = {name: getattr(builtins, name) for name in BUILTINS}
     allowed["__import__"] = builtins.__import__
     allowed["__build_class__"] = None
     space: dict[str, Any] = {"__name__": "graphc_emitted", "__builtins__": allowed}
+    space |= given or {}
     exec(code, space)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # for tracebacks
     found: Callable[..., Any] = space[function]

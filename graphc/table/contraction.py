@@ -307,6 +307,7 @@ define(
     push=_push,
     value=_value,
     looks=_looks,
+    stays=lambda settings, whole: _looks(settings),
     through=_alone,
     fills=lambda settings: (
         len(set(split_spec(settings["spec"])[1])) == len(split_spec(settings["spec"])[1])

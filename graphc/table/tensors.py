@@ -139,6 +139,8 @@ class Operation:
     formula: Callable[[Local], Any] | None = None
     value: Callable[[Arithmetic, Sequence[Any], Settings], Any] | None = None
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
+    # Whether it certainly is one, of an array that stands in one piece or not.
+    stays: Callable[[Settings, bool], bool] = lambda settings, whole: False
     # Each element a sum of some of an operand's (times others'): settings for that operand alone.
     through: Callable[[Settings, int], Settings] | None = None
     fills: Callable[[Settings], bool] = lambda settings: True  # each element gets something

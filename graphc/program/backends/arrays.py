@@ -39,5 +39,6 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
 
 def loaded(one: Task, body: Body, library: Library, dtype: str) -> Callable[..., Any]:
     """The function that a body makes."""
-    text = module([one], lambda _: body, library, dtype, check=False)
-    return load(text, one.asked.want.name, library.packages)
+    given: dict[str, Any] = {}
+    text = module([one], lambda _: body, library, dtype, check=False, given=given)
+    return load(text, one.asked.want.name, library.packages, given)

@@ -14,7 +14,7 @@ from ...library import Library
 from ...module import Task
 from ...passes import fast
 from ..arrays import loaded
-from ..numpy import BODIES, NUMPY
+from ..numpy import NUMPY
 
 if TYPE_CHECKING:
     from ...options import Options
@@ -65,9 +65,10 @@ def function(one: Task, chosen: Options) -> Callable[..., Any]:
         return Tape(one, one.tape, lambda: _over_points(one.asked, chosen))
     if one.asked.graph.has_tensors:
         from .kernels import offer
+        from .tensors import body
 
         offer(arrays)
-        return loaded(one, BODIES["fast", False], LIBRARY, chosen.dtype)
+        return loaded(one, body, LIBRARY, chosen.dtype)
     from .plans import Engine
 
     return Engine(one, chosen.dtype)

@@ -70,14 +70,15 @@ class Workspace:
         results = Returned(self.one, self.text, names, self.naming)
         returned = results.tree(self.one.results)
         steps += results.lines
-        if not self.buffers:
+        kept = self._kept()
+        if not kept:
             return [*steps, f"return {returned}"]
         sizes = self.one.sizes
         key = ", ".join(self.naming.of(size) for size in sizes)
         spaces, space = self.naming.fresh("spaces"), self.naming.fresh("space")
         fresh = self.naming.fresh("results")
         made = self.naming.fresh("workspace")
-        listed = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
+        listed = ", ".join(kept) + "," * (len(kept) == 1)
         self.text.preamble += [
             f"{spaces} = {{}}  # workspaces, by sizes",
             "",
@@ -96,6 +97,10 @@ class Workspace:
             f"return {fresh}",
         ]
 
+    def _kept(self) -> list[str]:
+        """What the function takes from its workspace."""
+        return list(self.buffers.values())
+
     def _maker(self, name: str) -> list[str]:
         """The function that makes a workspace."""
         sizes = self.one.sizes
@@ -108,7 +113,8 @@ class Workspace:
         return [*head, "    return (", *arrays, "    )"]
 
     def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
-        found = runs(self.program, order, self.free.__contains__, self.wanted, self._looks_at)
+        program, wanted = self.program, self.wanted
+        found = runs(program, order, self.free.__contains__, wanted, self._looks_at, self._operands)
         where: list[str] = []
         held: list[Buffer | None] = []
         lines: list[str] = []
@@ -117,21 +123,12 @@ class Workspace:
             expiring.setdefault(run.last, []).append(position)
         for position, run in enumerate(found):
             dying = [p for p in expiring.get(position, ()) if held[p] is not None]
-            read_by = zip(self.program.operands[run.row], run.reads, strict=True)
+            read_by = zip(self._operands(run.row), run.reads, strict=True)
             pieces = [self.free[o] if r < 0 else (where[r], ATOM) for o, r in read_by]
-            operands = [piece[0] for piece in pieces]
             reusable = [held[r] for r in self._overwritten(run) if r >= 0 and r in dying]
-            name = self._name(run.row)
-            buffer = None
-            if not self._fits_buffer(run.row):
-                lines.append(f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}")
-            else:
-                buffer = self._buffer_for(run, reusable)
-                target = self.buffers[buffer]
-                for place, read in enumerate(run.reads):
-                    if read >= 0 and held[read] == buffer:
-                        operands[place] = target  # known by one name, for `into` to see
-                lines += self._into(run, operands, name, target)
+            around = [held[r] if r >= 0 else None for r in run.reads]
+            name, buffer, step = self._step(run, pieces, around, reusable)
+            lines += step
             where.append(name)
             held.append(buffer)
             for p in dying:
@@ -140,6 +137,29 @@ class Workspace:
                     self.pool.give_back(*given)
             names[run.row] = name
         return lines
+
+    def _step(
+        self,
+        run: Run,
+        pieces: Sequence[Piece],
+        around: Sequence[Buffer | None],
+        reusable: Sequence[Buffer | None],
+    ) -> tuple[str, Buffer | None, list[str]]:
+        """The name of a run's value, its buffer, and the lines that compute it."""
+        name = self._name(run.row)
+        if not self._fits_buffer(run.row):
+            return name, None, [f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}"]
+        buffer = self._buffer_for(run, reusable)
+        target = self.buffers[buffer]
+        operands = [  # what stands in the target is known by that name, for `into` to see
+            target if held == buffer else piece[0]
+            for piece, held in zip(pieces, around, strict=True)
+        ]
+        return name, buffer, self._into(run, operands, name, target)
+
+    def _operands(self, row: ProgramRow) -> Sequence[ProgramRow]:
+        """What a row reads."""
+        return self.program.operands[row]
 
     def _name(self, row: ProgramRow) -> str:
         named = self.program.names.get(row)
@@ -173,11 +193,7 @@ class Workspace:
 
     def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
         """The buffer of an operand that dies, or a free one."""
-        mask = self.program.is_condition(run.row)
-        kind = (
-            self.text.shape(self.program.shape(run.row)),
-            "bool_" if mask else self.text.dtype,
-        )
+        kind = self.text.shape(self.program.shape(run.row)), self._dtype(run.row)
         for buffer in reusable:
             if buffer is not None and buffer[0] == kind:
                 return buffer
@@ -186,13 +202,18 @@ class Workspace:
             self.buffers[buffer] = self.naming.numbered("b")
         return buffer
 
-    def _into(self, run: Run, operands: list[str], name: str, target: str) -> list[str]:
+    def _dtype(self, row: ProgramRow) -> str:
+        return "bool_" if self.program.is_condition(row) else self.text.dtype
+
+    def _written(self, run: Run, operands: list[str], target: str) -> list[str]:
         if self.program.ops[run.row] in FUNCTIONS:
-            lines = into(self.text, self.program, run.row, operands, target)
-        else:
-            call = self._call_into(run.row)
-            assert call is not None  # it fits a buffer
-            lines = [call(self.text, operands, target)]
+            return into(self.text, self.program, run.row, operands, target)
+        call = self._call_into(run.row)
+        assert call is not None  # it fits a buffer
+        return [call(self.text, operands, target)]
+
+    def _into(self, run: Run, operands: list[str], name: str, target: str) -> list[str]:
+        lines = self._written(run, operands, target)
         if len(lines) == 1 and lines[0].endswith(f"out={target})"):
             return [f"{name} = {lines[0]}"]
         return [*lines, f"{name} = {target}"]

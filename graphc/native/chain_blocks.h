@@ -1,0 +1,109 @@
+/* The blocks of a chain for one type; chains.h includes it for double and for float. */
+
+#define ITEM(k) memcpy(to + (k), from + (k) * stride, sizeof *to)
+
+/* Elements a stride apart. Short runs, of which there are many where an axis is short, are not
+   worth a loop. */
+static inline void NAMED(run_of)(REAL *to, const char *from, int64_t stride, int64_t n) {
+    switch (n) {
+        case 8: ITEM(7); /* fall through */
+        case 7: ITEM(6); /* fall through */
+        case 6: ITEM(5); /* fall through */
+        case 5: ITEM(4); /* fall through */
+        case 4: ITEM(3); /* fall through */
+        case 3: ITEM(2); /* fall through */
+        case 2: ITEM(1); /* fall through */
+        case 1: ITEM(0); return;
+        default: break;
+    }
+    REAL one;
+    if (stride == 0) {
+        memcpy(&one, from, sizeof one);
+        for (int64_t i = 0; i < n; i++) to[i] = one;
+    } else if (stride == (int64_t)sizeof one) {
+        memcpy(to, from, (size_t)n * sizeof one);
+    } else {
+        for (int64_t i = 0; i < n; i++) ITEM(i);
+    }
+}
+
+/* The next n elements of an operand: a part of a line, or whole lines of the axis before it. */
+static void NAMED(gather)(Operand *x, REAL *to, int64_t n) {
+    const int last = x->axes - 1, before = last - 1;
+    const int64_t size = x->size[last], stride = x->stride[last];
+    while (n > 0) {
+        if (x->at[last] || n < size || before < 0) {
+            const int64_t left = size - x->at[last], run = left < n ? left : n;
+            NAMED(run_of)(to, x->from + x->at[last] * stride, stride, run);
+            to += run;
+            n -= run;
+            x->at[last] += run;
+            if (x->at[last] < size) return;
+            x->at[last] = 0;
+            if (before < 0) continue;
+            x->from += x->stride[before];
+            x->at[before]++;
+        } else {
+            const int64_t step = x->stride[before], left = x->size[before] - x->at[before];
+            const int64_t lines = left < n / size ? left : n / size;
+            const char *from = x->from;
+            for (int64_t i = 0; i < lines; i++, from += step, to += size)
+                NAMED(run_of)(to, from, stride, size);
+            x->from = from;
+            n -= lines * size;
+            x->at[before] += lines;
+        }
+        for (int k = before; k >= 0 && x->at[k] == x->size[k]; k--) {
+            x->from -= x->stride[k] * x->size[k];
+            x->at[k] = 0;
+            if (!k) break;
+            x->from += x->stride[k - 1];
+            x->at[k - 1]++;
+        }
+    }
+}
+#undef ITEM
+
+/* Numbers and blocks stay where they are; some blocks hold one number, and are never written. */
+static void NAMED(chain_start)(Chain *chain, char *memory, size_t bytes) {
+    const Plan *plan = chain->plan;
+    REAL *number = plan->number;
+    void **slot = chain->slots + plan->arguments + plan->results;
+    for (int64_t k = 0; k < plan->numbers; k++) *slot++ = number + k;
+    for (int64_t k = 0; k < plan->filled + plan->blocks; k++, memory += bytes) {
+        REAL *block = *slot++ = memory;
+        for (int64_t i = 0; k < plan->filled && i < chain->block; i++)
+            block[i] = number[plan->filler[k]];
+    }
+    for (int64_t k = 0; k < plan->arguments; k++, memory += bytes) chain->operand[k].spare = memory;
+}
+
+static void NAMED(chain)(Chain *chain) {
+    const Plan *plan = chain->plan;
+    const int64_t arguments = plan->arguments, operands = arguments + plan->results;
+    REAL **slots = (REAL **)chain->slots;
+    for (int64_t k = 0; k < arguments; k++) {
+        Operand *x = chain->operand + k;
+        if (x->is_line) continue;
+        slots[k] = x->spare;
+        x->from = x->base;
+        memset(x->at, 0, sizeof x->at);
+        if (x->axes) continue;
+        REAL one;
+        memcpy(&one, x->base, sizeof one);
+        for (int64_t i = 0; i < chain->block; i++) slots[k][i] = one;
+    }
+    const Step *end = plan->step + plan->steps;
+    for (int64_t start = 0, n; start < chain->total; start += n) {
+        n = chain->total - start < chain->block ? chain->total - start : chain->block;
+        for (int64_t k = 0; k < operands; k++) {
+            Operand *x = chain->operand + k;
+            if (x->is_line)
+                slots[k] = (REAL *)(void *)x->base + start;
+            else if (x->axes)
+                NAMED(gather)(x, slots[k], n);
+        }
+        for (const Step *step = plan->step; step < end; step++)
+            NAMED(blocks)[step->code](slots, step, n);
+    }
+}

@@ -1,0 +1,150 @@
+/* A plan over arrays: element-wise operations of one shape, a block of elements at a time.
+
+   An operand is read where it stands if its elements follow one another in the order of the shape,
+   and is gathered block by block if they do not: views and broadcasts need no copy of the whole. */
+
+#define MOST_AXES 32
+
+typedef struct {
+    const char *base;
+    int axes;     /* after neighbours were joined; 0: one number for all */
+    bool is_line; /* its elements follow one another */
+    int64_t size[MOST_AXES], stride[MOST_AXES]; /* outermost first; strides in bytes */
+    int64_t at[MOST_AXES];                      /* where the next block begins, */
+    const char *from;                           /* and in which line */
+    double number;                              /* an operand that is no array stands here */
+    void *spare;                                /* the block into which it is gathered */
+} Operand;
+
+typedef struct {
+    const Plan *plan;
+    int64_t total, block;
+    int axes;
+    int64_t shape[MOST_AXES];
+    Operand *operand; /* arguments, then results */
+    void **slots;
+    void *owned; /* blocks, then one for each argument */
+} Chain;
+
+#define TYPED(name) name##_64
+#define REAL double
+#include "chain_blocks.h"
+#undef TYPED
+#undef REAL
+#define TYPED(name) name##_32
+#define REAL float
+#include "chain_blocks.h"
+#undef TYPED
+#undef REAL
+
+EXPORT void graphc_chain_free(Chain *chain) {
+    if (!chain) return;
+    free(chain->operand);
+    free(chain->slots);
+    free(chain->owned);
+    free(chain);
+}
+
+/* A chain over arrays of this shape, none of which it knows yet; NULL without memory, or if there
+   are too many axes or elements. */
+EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape) {
+    if (axes < 0 || axes > MOST_AXES) return NULL;
+    Chain *chain = calloc(1, sizeof *chain);
+    if (!chain) return NULL;
+    chain->plan = plan;
+    chain->axes = (int)axes;
+    chain->total = 1;
+    for (int k = 0; k < axes; k++) {
+        chain->shape[k] = shape[k];
+        if (shape[k] < 0 || (shape[k] && chain->total > INT64_MAX / 16 / shape[k])) {
+            free(chain);
+            return NULL;
+        }
+        chain->total *= shape[k];
+    }
+    chain->block = chain->total < plan->block ? chain->total : plan->block;
+    const size_t operands = (size_t)(plan->arguments + plan->results);
+    const size_t wide = plan->wide ? sizeof(double) : sizeof(float);
+    const size_t blocks = (size_t)(plan->filled + plan->blocks + plan->arguments);
+    /* a block begins where a line of the cache does */
+    const size_t bytes = ((size_t)chain->block * wide + ALIGNED - 1) / ALIGNED * ALIGNED;
+    chain->operand = calloc(operands + 1, sizeof *chain->operand);
+    chain->slots = calloc((size_t)graphc_slots(plan) + 1, sizeof *chain->slots);
+    chain->owned = malloc(blocks * bytes + ALIGNED);
+    if (!chain->operand || !chain->slots || !chain->owned) {
+        graphc_chain_free(chain);
+        return NULL;
+    }
+    char *memory = (char *)(((uintptr_t)chain->owned + ALIGNED - 1) / ALIGNED * ALIGNED);
+    if (plan->wide)
+        chain_start_64(chain, memory, bytes);
+    else
+        chain_start_32(chain, memory, bytes);
+    return chain;
+}
+
+/* Where operand k stands, argument or result; whether it fits the shape, by NumPy's rules. */
+EXPORT int graphc_chain_bind(Chain *chain, int64_t k, const void *base, int axes,
+                             const ptrdiff_t *size, const ptrdiff_t *stride) {
+    const Plan *plan = chain->plan;
+    if (k < 0 || k >= plan->arguments + plan->results || axes < 0 || axes > chain->axes) return 0;
+    Operand *x = chain->operand + k;
+    const int64_t wide = plan->wide ? sizeof(double) : sizeof(float);
+    const bool is_result = k >= plan->arguments;
+    int64_t sizes[MOST_AXES], strides[MOST_AXES];
+    int found = 0; /* innermost first */
+    for (int i = 1; i <= chain->axes; i++) {
+        const int64_t whole = chain->shape[chain->axes - i];
+        const int64_t here = i <= axes ? size[axes - i] : 1;
+        if (here != whole && (here != 1 || is_result)) return 0;
+        if (whole == 1) continue;
+        const int64_t step = here == 1 ? 0 : stride[axes - i];
+        if (found && step == strides[found - 1] * sizes[found - 1]) {
+            sizes[found - 1] *= whole;
+        } else {
+            sizes[found] = whole;
+            strides[found++] = step;
+        }
+    }
+    if (found == 1 && strides[0] == 0) found = 0;
+    const bool aligned = (uintptr_t)base % (uintptr_t)wide == 0;
+    x->is_line = aligned && (chain->total <= 1 || (found == 1 && strides[0] == wide));
+    if (is_result && !x->is_line && chain->total) return 0;
+    x->base = base;
+    x->axes = found;
+    for (int i = 0; i < found; i++) {
+        x->size[i] = sizes[found - 1 - i];
+        x->stride[i] = strides[found - 1 - i];
+    }
+    return 1;
+}
+
+/* Operand k is this number; whether there is such an argument. */
+EXPORT int graphc_chain_number(Chain *chain, int64_t k, double number) {
+    if (k < 0 || k >= chain->plan->arguments) return 0;
+    Operand *x = chain->operand + k;
+    const float narrow = (float)number;
+    x->number = number;
+    if (!chain->plan->wide) memcpy(&x->number, &narrow, sizeof narrow);
+    x->base = (const char *)&x->number;
+    x->axes = 0;
+    x->is_line = false;
+    return 1;
+}
+
+/* Whether it ran: not before every operand has its place. */
+EXPORT int graphc_chain_run(Chain *chain) {
+    const int64_t operands = chain->plan->arguments + chain->plan->results;
+    for (int64_t k = 0; k < operands; k++)
+        if (!chain->operand[k].base && chain->total) return 0;
+    if (chain->plan->wide)
+        chain_64(chain);
+    else
+        chain_32(chain);
+    return 1;
+}
+
+/* About how many operations it takes. */
+EXPORT int64_t graphc_chain_work(const Chain *chain) {
+    return chain->plan->steps ? chain->total * chain->plan->steps : 0;
+}

@@ -1,0 +1,235 @@
+"""Element-wise operations of one shape as one plan over arrays: native/chains.h runs it.
+
+A schedule of rows becomes one in which many of them are computed together. A chain runs where its
+first row stood; a row joins the last chain of its shape if everything that it reads is there by
+then. What only a later chain reads is computed there, where it takes no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ....algebra.exact import as_float
+from ....native.library import native
+from ....shapes import Shape
+from ....structure.rows import NO_SETTINGS
+from ....table.functions import FUNCTIONS
+from ...backend import Blocks
+from ...program import Program, ProgramRow
+from .kernels import has, kernels
+from .plans import Plan
+from .steps import steps
+
+MOST_ROWS = 300  # of a chain
+MOST_READ = 60  # arrays that it reads
+MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
+BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
+ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
+
+
+@dataclass(eq=False)
+class Chain:
+    """Rows that are computed together."""
+
+    shape: Shape
+    place: int  # among the steps of the schedule
+    rows: list[ProgramRow] = field(default_factory=list)
+    reads: tuple[ProgramRow, ...] = ()  # rows of others, but for numbers
+    writes: tuple[ProgramRow, ...] = ()  # what others read, or the caller
+
+
+class Chains:
+    """A schedule with chains in it."""
+
+    def __init__(
+        self,
+        program: Program,
+        schedule: Sequence[ProgramRow],
+        wanted: Collection[ProgramRow],
+        is_view: Callable[[ProgramRow], bool],
+    ) -> None:
+        self.program, self.wanted = program, wanted
+        self.of: dict[ProgramRow, Chain] = {}
+        self.users: dict[ProgramRow, list[ProgramRow]] = {}
+        # steps in order, each a row or a chain, and the views of what is there before each
+        self.steps: list[ProgramRow | Chain] = []
+        self.views: list[list[ProgramRow]] = [[]]
+        there: dict[ProgramRow, int] = {}  # how many steps ran when a row is there
+        last: dict[Shape, Chain] = {}
+        for row in schedule:
+            operands = program.operands[row]
+            for operand in operands:
+                self.users.setdefault(operand, []).append(row)
+            if is_view(row):
+                there[row] = max([there.get(operand, 0) for operand in operands])
+                self.views[there[row]].append(row)
+            elif self._has_kernel(row):
+                chain = last.get(program.shape(row))
+                if chain is None or not self._may_join(row, chain, there):
+                    chain = last[program.shape(row)] = Chain(program.shape(row), len(self.steps))
+                    self._add(chain)
+                chain.rows.append(row)
+                self.of[row] = chain
+                there[row] = chain.place + 1
+            else:
+                self._add(row)
+                there[row] = len(self.steps)
+        for chain in self:
+            self._sink(chain)
+        for chain in self:
+            self._finish(chain)
+
+    def __iter__(self) -> Iterator[Chain]:
+        return (step for step in self.steps if isinstance(step, Chain))
+
+    def order(self) -> list[ProgramRow]:
+        """The schedule, with what a chain writes in its place."""
+        found = [*self.views[0]]
+        for step, views in zip(self.steps, self.views[1:], strict=True):
+            found += step.writes if isinstance(step, Chain) else (step,)
+            found += views
+        return found
+
+    def _add(self, step: ProgramRow | Chain) -> None:
+        self.steps.append(step)
+        self.views.append([])
+
+    def _has_kernel(self, row: ProgramRow) -> bool:
+        program, operands = self.program, self.program.operands[row]
+        op = program.ops[row]
+        if op not in FUNCTIONS or not program.shape(row):
+            return False
+        # conditions are numbers in a chain, and none where NumPy makes them, as for the caller
+        if row in self.wanted and program.is_condition(row):
+            return False
+        for operand in operands:
+            is_mask = program.is_condition(operand) and program.shape(operand)
+            if is_mask and operand not in self.of:
+                return False
+        if op == "power":
+            return True
+        return has(FUNCTIONS[op]) and len(operands) == kernels()[op].operands
+
+    def _may_join(self, row: ProgramRow, chain: Chain, there: dict[ProgramRow, int]) -> bool:
+        """Whether all that a row reads is computed in a chain or before it."""
+        if len(chain.rows) >= MOST_ROWS:
+            return False
+        operands = self.program.operands[row]
+        return all(
+            self.of.get(operand) is chain or there.get(operand, 0) <= chain.place
+            for operand in operands
+        )
+
+    # What only a later chain reads.
+
+    def _sink(self, chain: Chain) -> None:
+        for row in reversed(list(chain.rows)):
+            if self.of[row] is not chain or row in self.wanted:
+                continue
+            homes = {self.of.get(user) for user in self.users[row]}
+            later = homes.pop()
+            if homes or later is None or later is chain or later.shape != chain.shape:
+                continue
+            if len(later.rows) + MOST_SUNK > MOST_ROWS:
+                continue
+            moved = self._needed_by(row, chain, later)
+            if moved is not None:
+                for one in moved:
+                    self.of[one] = later
+                    later.rows.append(one)
+        chain.rows = [row for row in chain.rows if self.of[row] is chain]
+
+    def _needed_by(self, row: ProgramRow, chain: Chain, later: Chain) -> set[ProgramRow] | None:
+        """The rows that move with one to a later chain, if fewer arrays are read and written so."""
+        found, operands = {row}, self.program.operands
+        read = set(operands[row])
+        for one in reversed(chain.rows):
+            if len(found) >= MOST_SUNK:
+                break
+            if one in read and one not in self.wanted:
+                homes = self.users[one]
+                if all(user in found or self.of.get(user) is later for user in homes):
+                    found.add(one)
+                    read.update(operands[one])
+        cost = 0
+        for one in read - found:
+            if not self._is_number(one):
+                users = self.users[one]
+                cost += all(self.of.get(user) is not later for user in users)
+                inside = self.of.get(one) is chain and one not in self.wanted
+                cost += inside and all(self.of.get(user) is chain for user in users)
+        return found if cost < 2 else None
+
+    def _is_number(self, row: ProgramRow) -> bool:
+        return self.program.ops[row] in ("const", "pi") and not self.program.shape(row)
+
+    def _finish(self, chain: Chain) -> None:
+        operands, of = self.program.operands, self.of
+        chain.rows.sort()
+        read = dict.fromkeys(
+            o for row in chain.rows for o in operands[row] if of.get(o) is not chain
+        )
+        chain.reads = tuple(row for row in read if not self._is_number(row))
+        chain.writes = tuple(
+            row
+            for row in chain.rows
+            if row in self.wanted or any(of.get(user) is not chain for user in self.users[row])
+        )
+
+    def link(self, chain: Chain, dtype: str) -> Callable[..., Any]:
+        """The function that binds a chain to arrays: (shape, *reads, *writes) -> what runs it."""
+        program = self.program
+        known = {row: str(k) for k, row in enumerate(chain.reads)}
+        moves: list[tuple[str, ...]] = []
+        for k, row in enumerate(chain.rows, start=len(known)):
+            op, inside = program.ops[row], [self._told(o, known) for o in program.operands[row]]
+            if op == "power":
+                op = "pow"
+                inside.append(_number(program.settings(row)["exponent"]))
+            moves.append((op, *inside))
+            known[row] = str(k)
+        places = {row: k for k, row in enumerate(chain.rows)}
+        writes = tuple(places[row] for row in chain.writes)
+        return _link(len(chain.reads), tuple(moves), writes, dtype)
+
+    def _told(self, row: ProgramRow, known: dict[ProgramRow, str]) -> str:
+        if row in known:
+            return known[row]
+        value = self.program.settings(row).get("value")
+        return _number(3.141592653589793 if value is None else value)
+
+
+def _number(value: Any) -> str:
+    """A number, told apart from places by its point; -0 and 0 are two."""
+    return f".{float(as_float(value))!r}"
+
+
+@lru_cache(maxsize=512)
+def _link(
+    reads: int, moves: tuple[tuple[str, ...], ...], writes: tuple[int, ...], dtype: str
+) -> Callable[..., Any]:
+    """Chains of the same operations have one plan."""
+    program = Program()
+    rows = [program.shared("input", (), {"name": f"x{k}", "shape": ()}) for k in range(reads)]
+    for op, *operands in moves:
+        inside = [
+            program.constant(float(text[1:])) if text[0] == "." else rows[int(text)]
+            for text in operands
+        ]
+        rows.append(program.shared(op, tuple(inside), NO_SETTINGS))
+    made = steps(program, rows[reads:], [rows[reads + k] for k in writes])
+    plan = Plan(
+        made, dtype, BLOCKS.length((made.blocks + reads) * (8 if dtype == "float64" else 4))
+    )
+    library = native().library
+
+    def link(shape: tuple[int, ...], *arrays: Any) -> Callable[..., None]:
+        found: Callable[..., None] = library.graphc_link(
+            plan.address, (plan, shape, arrays, ARRAY, NUMBER)
+        )
+        return found
+
+    return link

@@ -1,0 +1,158 @@
+"""The fast style for tensors where the native library is: chains of element-wise operations, and
+views that are made once.
+
+A buffer stays where it is from call to call, and so does a view of one: both are told to a chain
+when the workspace is made. What a call brings, and what it hands over, is told at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....table.matrix_form import Piece
+from ....table.tensors import OPERATIONS
+from ...array_text import ArrayText
+from ...buffers import Run
+from ...module import Task
+from ...naming import Naming
+from ...program import ProgramRow
+from ..numpy.fast_tensors import Buffer, Workspace
+from .chains import Chain, Chains
+
+
+def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
+    """Statements into a workspace, chains among them."""
+    if one.schedule.recomputed:  # a row that runs twice has two values
+        return Workspace(one, text, naming).lines()
+    return ChainedWorkspace(one, text, naming).lines()
+
+
+class ChainedWorkspace(Workspace):
+    """The text of one function whose element-wise operations are chains."""
+
+    def __init__(self, one: Task, text: ArrayText, naming: Naming) -> None:
+        super().__init__(one, text, naming)
+        shape, is_leaf = self.program.shape, self.program.is_leaf
+        self.constants = {
+            name for row, (name, _) in self.free.items() if shape(row) and not is_leaf(row)
+        }
+        # what the workspace has, and whether it stands in one piece
+        self.fixed: dict[str, bool] = {}
+        self.made: list[str] = []  # lines that make views and chains
+        self.taken: dict[str, None] = {}  # what the function's lines mention of the workspace
+        self.owned = naming.fresh("buffers")  # all of them: chains hold some that no line mentions
+        self.targets: list[str] = []  # of the chain that is being written
+        self.links: dict[int, str] = {}  # names by which the text knows them
+
+    def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
+        self.chains = Chains(self.program, order, self.wanted, self._is_view)
+        return super()._steps(self.chains.order(), names)
+
+    def _kept(self) -> list[str]:
+        return [*self.taken, self.owned] if self.taken else []
+
+    def _maker(self, name: str) -> list[str]:
+        arguments = ", ".join(self.naming.of(size) for size in self.one.sizes)
+        buffers = [
+            f"{buffer} = {self.np}.empty({shape}, dtype={self.np}.{dtype})"
+            for ((shape, dtype), _), buffer in self.buffers.items()
+        ]
+        all_of_them = ", ".join(self.buffers.values()) + "," * (len(buffers) == 1)
+        lines = [*buffers, *self.made, f"return {', '.join(self.taken)}, ({all_of_them})"]
+        return [f"def {name}({arguments}):", *(f"    {line}" for line in lines)]
+
+    def _is_view(self, row: ProgramRow) -> bool:
+        """Whether a row is only another look at its operand."""
+        op = self.program.ops[row]
+        if op not in OPERATIONS or not self.program.shape(row) or row in self.wanted:
+            return False
+        return OPERATIONS[op].looks(self.program.settings(row)) and not self._fits_buffer(row)
+
+    def _operands(self, row: ProgramRow) -> Sequence[ProgramRow]:
+        chain = self.chains.of.get(row)
+        return super()._operands(row) if chain is None else chain.reads
+
+    def _overwritten(self, run: Run) -> Sequence[int]:
+        """A chain still reads after it has written."""
+        return () if run.row in self.chains.of else super()._overwritten(run)
+
+    def _step(
+        self,
+        run: Run,
+        pieces: Sequence[Piece],
+        around: Sequence[Buffer | None],
+        reusable: Sequence[Buffer | None],
+    ) -> tuple[str, Buffer | None, list[str]]:
+        row = run.row
+        if row in self.chains.of:
+            return self._chain_step(run, pieces)
+        if self._stays(row, pieces):
+            name = self.naming.numbered("v")
+            view = self.text.piece(self.program, row, pieces)[0]
+            self.made.append(f"{name} = {self.np}.seen({view}, {pieces[0][0]})")
+            stays = OPERATIONS[self.program.ops[row]].stays
+            self.fixed[name] = not stays(self.program.settings(row), False)
+            return name, None, []
+        name, buffer, lines = super()._step(run, pieces, around, reusable)
+        mentioned = [piece[0] for piece in pieces]
+        if buffer is not None:
+            name = self.buffers[buffer]
+            mentioned.append(name)
+        self.taken.update((text, None) for text in mentioned if text in self.fixed)
+        return name, buffer, lines
+
+    def _stays(self, row: ProgramRow, pieces: Sequence[Piece]) -> bool:
+        """Whether a row is a view of what stays where it is."""
+        if not self._is_view(row) or pieces[0][0] not in self.fixed:
+            return False
+        settings, whole = self.program.settings(row), self.fixed[pieces[0][0]]
+        return OPERATIONS[self.program.ops[row]].stays(settings, whole)
+
+    def _into(self, run: Run, operands: list[str], name: str, target: str) -> list[str]:
+        return self._written(run, operands, target)
+
+    def _dtype(self, row: ProgramRow) -> str:
+        return self.text.dtype if row in self.chains.of else super()._dtype(row)
+
+    def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
+        buffer = super()._buffer_for(run, reusable)
+        self.fixed[self.buffers[buffer]] = True
+        return buffer
+
+    def _chain_step(
+        self, run: Run, pieces: Sequence[Piece]
+    ) -> tuple[str, Buffer | None, list[str]]:
+        """One array that a chain writes; it runs when it has all of them."""
+        row, chain = run.row, self.chains.of[run.row]
+        buffer, lines = None, []
+        if row in self.wanted:
+            name = self._name(row)
+            shape = self.text.shape(chain.shape)
+            lines.append(f"{name} = {self.np}.empty({shape}, dtype={self.np}.{self.text.dtype})")
+        else:
+            buffer = self._buffer_for(run, ())
+            name = self.buffers[buffer]
+        self.targets.append(name)
+        if len(self.targets) == len(chain.writes):
+            lines.append(self._call(chain, [piece[0] for piece in pieces], self.targets))
+            self.targets = []
+        return name, buffer, lines
+
+    def _call(self, chain: Chain, reads: Sequence[str], writes: Sequence[str]) -> str:
+        """The call of a chain; what stays where it is, is told when the workspace is made."""
+        told, brought = [], []
+        shapes = [self.program.shape(row) for row in (*chain.reads, *chain.writes)]
+        for text, shape in zip([*reads, *writes], shapes, strict=True):
+            is_number = not shape
+            stays = not is_number and (text in self.fixed or text in self.constants)
+            told.append(text if stays else "..." if is_number else "None")
+            brought += [text] * (not stays)
+        link = self.chains.link(chain, self.text.dtype)
+        if id(link) not in self.links:
+            self.links[id(link)] = self.naming.numbered("link")
+            self.text.given[self.links[id(link)]] = link
+        name = self.naming.numbered("chain")
+        whole = self.text.shape(chain.shape)
+        self.made.append(f"{name} = {self.links[id(link)]}({whole}, {', '.join(told)})")
+        self.taken[name] = None
+        return f"{name}({', '.join(brought)})"
