@@ -299,7 +299,7 @@ EXPORT PyObject *graphc_door(Function function, const void *in, void *out, void 
 typedef struct Chain Chain;
 extern Chain *graphc_chain(const Plan *, int64_t, const int64_t *);
 extern void graphc_chain_free(Chain *);
-extern int graphc_chain_bind(Chain *, int64_t, const void *, int, const Py_ssize_t *,
+extern int graphc_chain_bind(Chain *, int64_t, void *, int, const Py_ssize_t *,
                              const Py_ssize_t *);
 extern int graphc_chain_number(Chain *, int64_t, double);
 extern int graphc_chain_run(Chain *);

@@ -1,21 +1,24 @@
 /* The blocks of a chain for one type; chains.h includes it for double and for float. */
 
-#define ITEM(k) memcpy(to + (k), from + (k) * stride, sizeof *to)
-
-/* Elements a stride apart. Short runs, of which there are many where an axis is short, are not
-   worth a loop. */
-static inline void NAMED(run_of)(REAL *to, const char *from, int64_t stride, int64_t n) {
-    switch (n) {
-        case 8: ITEM(7); /* fall through */
-        case 7: ITEM(6); /* fall through */
-        case 6: ITEM(5); /* fall through */
-        case 5: ITEM(4); /* fall through */
-        case 4: ITEM(3); /* fall through */
-        case 3: ITEM(2); /* fall through */
-        case 2: ITEM(1); /* fall through */
-        case 1: ITEM(0); return;
-        default: break;
+#define IN(k) memcpy(to + (k), from + (k) * stride, sizeof *to)
+#define OUT(k) memcpy(to + (k) * stride, from + (k), sizeof *from)
+/* Short runs, of which there are many where an axis is short, are not worth a loop. */
+#define SHORT_RUN(ITEM) \
+    switch (n) { \
+        case 8: ITEM(7); /* fall through */ \
+        case 7: ITEM(6); /* fall through */ \
+        case 6: ITEM(5); /* fall through */ \
+        case 5: ITEM(4); /* fall through */ \
+        case 4: ITEM(3); /* fall through */ \
+        case 3: ITEM(2); /* fall through */ \
+        case 2: ITEM(1); /* fall through */ \
+        case 1: ITEM(0); return; \
+        default: break; \
     }
+
+/* Elements a stride apart. */
+static inline void NAMED(run_in)(REAL *to, char *from, int64_t stride, int64_t n) {
+    SHORT_RUN(IN)
     REAL one;
     if (stride == 0) {
         memcpy(&one, from, sizeof one);
@@ -23,46 +26,62 @@ static inline void NAMED(run_of)(REAL *to, const char *from, int64_t stride, int
     } else if (stride == (int64_t)sizeof one) {
         memcpy(to, from, (size_t)n * sizeof one);
     } else {
-        for (int64_t i = 0; i < n; i++) ITEM(i);
+        for (int64_t i = 0; i < n; i++) IN(i);
     }
 }
 
-/* The next n elements of an operand: a part of a line, or whole lines of the axis before it. */
-static void NAMED(gather)(Operand *x, REAL *to, int64_t n) {
-    const int last = x->axes - 1, before = last - 1;
-    const int64_t size = x->size[last], stride = x->stride[last];
-    while (n > 0) {
-        if (x->at[last] || n < size || before < 0) {
-            const int64_t left = size - x->at[last], run = left < n ? left : n;
-            NAMED(run_of)(to, x->from + x->at[last] * stride, stride, run);
-            to += run;
-            n -= run;
-            x->at[last] += run;
-            if (x->at[last] < size) return;
-            x->at[last] = 0;
-            if (before < 0) continue;
-            x->from += x->stride[before];
-            x->at[before]++;
-        } else {
-            const int64_t step = x->stride[before], left = x->size[before] - x->at[before];
-            const int64_t lines = left < n / size ? left : n / size;
-            const char *from = x->from;
-            for (int64_t i = 0; i < lines; i++, from += step, to += size)
-                NAMED(run_of)(to, from, stride, size);
-            x->from = from;
-            n -= lines * size;
-            x->at[before] += lines;
-        }
-        for (int k = before; k >= 0 && x->at[k] == x->size[k]; k--) {
-            x->from -= x->stride[k] * x->size[k];
-            x->at[k] = 0;
-            if (!k) break;
-            x->from += x->stride[k - 1];
-            x->at[k - 1]++;
-        }
-    }
+static inline void NAMED(run_out)(REAL *from, char *to, int64_t stride, int64_t n) {
+    SHORT_RUN(OUT)
+    if (stride == (int64_t)sizeof *from)
+        memcpy(to, from, (size_t)n * sizeof *from);
+    else
+        for (int64_t i = 0; i < n; i++) OUT(i);
 }
-#undef ITEM
+#undef IN
+#undef OUT
+#undef SHORT_RUN
+
+/* The next n elements of an operand, a part of a line, or whole lines of the axis before it: into
+   a block, or out of it. */
+#define MOVE(name, run) \
+    static void NAMED(name)(Operand *x, REAL *block, int64_t n) { \
+        const int last = x->axes - 1, before = last - 1; \
+        const int64_t size = x->size[last], stride = x->stride[last]; \
+        while (n > 0) { \
+            if (x->at[last] || n < size || before < 0) { \
+                const int64_t left = size - x->at[last], part = left < n ? left : n; \
+                NAMED(run)(block, x->line + x->at[last] * stride, stride, part); \
+                block += part; \
+                n -= part; \
+                x->at[last] += part; \
+                if (x->at[last] < size) return; \
+                x->at[last] = 0; \
+                if (before < 0) continue; \
+                x->line += x->stride[before]; \
+                x->at[before]++; \
+            } else { \
+                const int64_t left = x->size[before] - x->at[before]; \
+                const int64_t lines = left < n / size ? left : n / size; \
+                char *line = x->line; \
+                for (int64_t i = 0; i < lines; i++, line += x->stride[before], block += size) \
+                    NAMED(run)(block, line, stride, size); \
+                x->line = line; \
+                n -= lines * size; \
+                x->at[before] += lines; \
+            } \
+            for (int k = before; k >= 0 && x->at[k] == x->size[k]; k--) { \
+                x->line -= x->stride[k] * x->size[k]; \
+                x->at[k] = 0; \
+                if (!k) break; \
+                x->line += x->stride[k - 1]; \
+                x->at[k - 1]++; \
+            } \
+        } \
+    }
+
+MOVE(gather, run_in)
+MOVE(scatter, run_out)
+#undef MOVE
 
 /* Numbers and blocks stay where they are; some blocks hold one number, and are never written. */
 static void NAMED(chain_start)(Chain *chain, char *memory, size_t bytes) {
@@ -75,18 +94,19 @@ static void NAMED(chain_start)(Chain *chain, char *memory, size_t bytes) {
         for (int64_t i = 0; k < plan->filled && i < chain->block; i++)
             block[i] = number[plan->filler[k]];
     }
-    for (int64_t k = 0; k < plan->arguments; k++, memory += bytes) chain->operand[k].spare = memory;
+    const int64_t operands = plan->arguments + plan->results;
+    for (int64_t k = 0; k < operands; k++, memory += bytes) chain->operand[k].spare = memory;
 }
 
 static void NAMED(chain)(Chain *chain) {
     const Plan *plan = chain->plan;
     const int64_t arguments = plan->arguments, operands = arguments + plan->results;
     REAL **slots = (REAL **)chain->slots;
-    for (int64_t k = 0; k < arguments; k++) {
+    for (int64_t k = 0; k < operands; k++) {
         Operand *x = chain->operand + k;
         if (x->is_line) continue;
         slots[k] = x->spare;
-        x->from = x->base;
+        x->line = x->base;
         memset(x->at, 0, sizeof x->at);
         if (x->axes) continue;
         REAL one;
@@ -100,10 +120,12 @@ static void NAMED(chain)(Chain *chain) {
             Operand *x = chain->operand + k;
             if (x->is_line)
                 slots[k] = (REAL *)(void *)x->base + start;
-            else if (x->axes)
+            else if (x->axes && k < arguments)
                 NAMED(gather)(x, slots[k], n);
         }
         for (const Step *step = plan->step; step < end; step++)
             NAMED(blocks)[step->code](slots, step, n);
+        for (int64_t k = arguments; k < operands; k++)
+            if (!chain->operand[k].is_line) NAMED(scatter)(chain->operand + k, slots[k], n);
     }
 }

@@ -1,19 +1,19 @@
 /* A plan over arrays: element-wise operations of one shape, a block of elements at a time.
 
-   An operand is read where it stands if its elements follow one another in the order of the shape,
-   and is gathered block by block if they do not: views and broadcasts need no copy of the whole. */
+   An operand is read or written where it stands if its elements follow one another in the order of
+   the shape, and moved block by block if they do not: views and broadcasts need no copy. */
 
 #define MOST_AXES 32
 
 typedef struct {
-    const char *base;
+    char *base;
     int axes;     /* after neighbours were joined; 0: one number for all */
     bool is_line; /* its elements follow one another */
     int64_t size[MOST_AXES], stride[MOST_AXES]; /* outermost first; strides in bytes */
     int64_t at[MOST_AXES];                      /* where the next block begins, */
-    const char *from;                           /* and in which line */
+    char *line;                                 /* and in which line */
     double number;                              /* an operand that is no array stands here */
-    void *spare;                                /* the block into which it is gathered */
+    void *spare;                                /* the block into which it is moved */
 } Operand;
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     int64_t shape[MOST_AXES];
     Operand *operand; /* arguments, then results */
     void **slots;
-    void *owned; /* blocks, then one for each argument */
+    void *owned; /* blocks, then one for each operand */
 } Chain;
 
 #define TYPED(name) name##_64
@@ -65,7 +65,7 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
     chain->block = chain->total < plan->block ? chain->total : plan->block;
     const size_t operands = (size_t)(plan->arguments + plan->results);
     const size_t wide = plan->wide ? sizeof(double) : sizeof(float);
-    const size_t blocks = (size_t)(plan->filled + plan->blocks + plan->arguments);
+    const size_t blocks = (size_t)(plan->filled + plan->blocks) + operands;
     /* a block begins where a line of the cache does */
     const size_t bytes = ((size_t)chain->block * wide + ALIGNED - 1) / ALIGNED * ALIGNED;
     chain->operand = calloc(operands + 1, sizeof *chain->operand);
@@ -84,7 +84,7 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
 }
 
 /* Where operand k stands, argument or result; whether it fits the shape, by NumPy's rules. */
-EXPORT int graphc_chain_bind(Chain *chain, int64_t k, const void *base, int axes,
+EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
                              const ptrdiff_t *size, const ptrdiff_t *stride) {
     const Plan *plan = chain->plan;
     if (k < 0 || k >= plan->arguments + plan->results || axes < 0 || axes > chain->axes) return 0;
@@ -109,7 +109,11 @@ EXPORT int graphc_chain_bind(Chain *chain, int64_t k, const void *base, int axes
     if (found == 1 && strides[0] == 0) found = 0;
     const bool aligned = (uintptr_t)base % (uintptr_t)wide == 0;
     x->is_line = aligned && (chain->total <= 1 || (found == 1 && strides[0] == wide));
-    if (is_result && !x->is_line && chain->total) return 0;
+    if (is_result && !found) {
+        if (chain->total > 1) return 0; /* there is one place for many */
+        sizes[0] = 1;
+        strides[found++] = wide;
+    }
     x->base = base;
     x->axes = found;
     for (int i = 0; i < found; i++) {
@@ -126,7 +130,7 @@ EXPORT int graphc_chain_number(Chain *chain, int64_t k, double number) {
     const float narrow = (float)number;
     x->number = number;
     if (!chain->plan->wide) memcpy(&x->number, &narrow, sizeof narrow);
-    x->base = (const char *)&x->number;
+    x->base = (char *)&x->number;
     x->axes = 0;
     x->is_line = false;
     return 1;

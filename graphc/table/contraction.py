@@ -102,6 +102,24 @@ def _looks(settings: Settings) -> bool:
     return left.isalpha() and set(left) <= set(out) and len(set(out)) == len(out)
 
 
+def _factors(settings: Settings) -> list[str] | None:
+    """The subscripts that bring two operands to the axes of their product; None if it is a sum."""
+    operands, out = split_spec(settings["spec"])
+    words = (*operands, out)
+    if len(operands) != 2 or settings["sizes"] or set("".join(operands)) != set(out):
+        return None
+    if any(len(set(word)) != len(word) for word in words):
+        return None
+    found = []
+    for word in operands:
+        if word != "".join(letter for letter in out if letter in word):
+            return None
+        after = out[out.index(word[0]) :] if word else ""
+        places = [":" if letter in word else "None" for letter in after]
+        found.append(f"[{', '.join(places)}]" if "None" in places else "")
+    return found
+
+
 # Its value: floats by NumPy, exact numbers one by one.
 
 
@@ -308,6 +326,7 @@ define(
     value=_value,
     looks=_looks,
     stays=lambda settings, whole: _looks(settings),
+    factors=_factors,
     through=_alone,
     fills=lambda settings: (
         len(set(split_spec(settings["spec"])[1])) == len(split_spec(settings["spec"])[1])

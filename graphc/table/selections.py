@@ -395,6 +395,7 @@ define(
     analytic=True,
     text=_accumulate_text,
     into=_accumulate_into,
+    adds=lambda site: _subscript(len(site.shape), site.settings),
     overwrites=True,
     definitions={"numpy": {"accumulate": ACCUMULATE}},
     native=("numpy",),

@@ -141,6 +141,10 @@ class Operation:
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
     # Whether it certainly is one, of an array that stands in one piece or not.
     stays: Callable[[Settings, bool], bool] = lambda settings, whole: False
+    # Where it only multiplies element by element: the subscripts with which NumPy would do it.
+    factors: Callable[[Settings], Sequence[str] | None] = lambda settings: None
+    # Where it adds the second operand to the first in place: the subscript of that place.
+    adds: Callable[[Site], str | None] = lambda site: None
     # Each element a sum of some of an operand's (times others'): settings for that operand alone.
     through: Callable[[Settings, int], Settings] | None = None
     fills: Callable[[Settings], bool] = lambda settings: True  # each element gets something

@@ -7,6 +7,7 @@ then. What only a later chain reads is computed there, where it takes no memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +18,7 @@ from ....native.library import native
 from ....shapes import Shape
 from ....structure.rows import NO_SETTINGS
 from ....table.functions import FUNCTIONS
+from ....table.tensors import OPERATIONS
 from ...backend import Blocks
 from ...program import Program, ProgramRow
 from .kernels import has, kernels
@@ -27,7 +29,11 @@ MOST_ROWS = 300  # of a chain
 MOST_READ = 60  # arrays that it reads
 MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
 BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
+Link = Callable[..., Callable[..., None]]
 ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
+
+
+Input = tuple[ProgramRow, str]
 
 
 @dataclass(eq=False)
@@ -37,7 +43,9 @@ class Chain:
     shape: Shape
     place: int  # among the steps of the schedule
     rows: list[ProgramRow] = field(default_factory=list)
-    reads: tuple[ProgramRow, ...] = ()  # rows of others, but for numbers
+    # what it reads of others, but for numbers, each with the subscript that brings it to its axes
+    inputs: tuple[Input, ...] = ()
+    reads: tuple[ProgramRow, ...] = ()  # the rows among them
     writes: tuple[ProgramRow, ...] = ()  # what others read, or the caller
 
 
@@ -100,8 +108,10 @@ class Chains:
     def _has_kernel(self, row: ProgramRow) -> bool:
         program, operands = self.program, self.program.operands[row]
         op = program.ops[row]
-        if op not in FUNCTIONS or not program.shape(row):
+        if not program.shape(row):
             return False
+        if op in OPERATIONS:
+            return OPERATIONS[op].factors(program.settings(row)) is not None
         # conditions are numbers in a chain, and none where NumPy makes them, as for the caller
         if row in self.wanted and program.is_condition(row):
             return False
@@ -166,40 +176,55 @@ class Chains:
     def _is_number(self, row: ProgramRow) -> bool:
         return self.program.ops[row] in ("const", "pi") and not self.program.shape(row)
 
+    def _inputs(self, row: ProgramRow) -> list[Input]:
+        """What a row reads."""
+        program, operands = self.program, self.program.operands[row]
+        operation = OPERATIONS.get(program.ops[row])
+        subscripts = operation.factors(program.settings(row)) if operation else None
+        return list(zip(operands, subscripts or [""] * len(operands), strict=True))
+
     def _finish(self, chain: Chain) -> None:
-        operands, of = self.program.operands, self.of
+        of = self.of
         chain.rows.sort()
-        read = dict.fromkeys(
-            o for row in chain.rows for o in operands[row] if of.get(o) is not chain
+        read = dict.fromkeys(one for row in chain.rows for one in self._inputs(row))
+        chain.inputs = tuple(
+            one for one in read if of.get(one[0]) is not chain and not self._is_number(one[0])
         )
-        chain.reads = tuple(row for row in read if not self._is_number(row))
+        chain.reads = tuple(dict.fromkeys(row for row, _ in chain.inputs))
         chain.writes = tuple(
             row
             for row in chain.rows
             if row in self.wanted or any(of.get(user) is not chain for user in self.users[row])
         )
 
-    def link(self, chain: Chain, dtype: str) -> Callable[..., Any]:
-        """The function that binds a chain to arrays: (shape, *reads, *writes) -> what runs it."""
+    def link(self, chain: Chain, dtype: str) -> Link:
+        """The function that binds a chain to arrays: (shape, *inputs, *writes) -> what runs it."""
         program = self.program
-        known = {row: str(k) for k, row in enumerate(chain.reads)}
+        known = {one: str(k) for k, one in enumerate(chain.inputs)}
         moves: list[tuple[str, ...]] = []
         for k, row in enumerate(chain.rows, start=len(known)):
-            op, inside = program.ops[row], [self._told(o, known) for o in program.operands[row]]
-            if op == "power":
+            op, inside = program.ops[row], [self._told(one, known) for one in self._inputs(row)]
+            if op in OPERATIONS:
+                op = "mul"
+            elif op == "power":
                 op = "pow"
                 inside.append(_number(program.settings(row)["exponent"]))
             moves.append((op, *inside))
-            known[row] = str(k)
+            known[row, ""] = str(k)
         places = {row: k for k, row in enumerate(chain.rows)}
         writes = tuple(places[row] for row in chain.writes)
-        return _link(len(chain.reads), tuple(moves), writes, dtype)
+        return _link(len(chain.inputs), tuple(moves), writes, dtype)
 
-    def _told(self, row: ProgramRow, known: dict[ProgramRow, str]) -> str:
-        if row in known:
-            return known[row]
-        value = self.program.settings(row).get("value")
-        return _number(3.141592653589793 if value is None else value)
+    def _told(self, one: Input, known: dict[Input, str]) -> str:
+        if one in known:
+            return known[one]
+        value = self.program.settings(one[0]).get("value")
+        return _number(math.pi if value is None else value)
+
+
+def adding(dtype: str) -> Link:
+    """The link of a sum of two arrays."""
+    return _link(2, (("add", "0", "1"),), (0,), dtype)
 
 
 def _number(value: Any) -> str:
@@ -210,7 +235,7 @@ def _number(value: Any) -> str:
 @lru_cache(maxsize=512)
 def _link(
     reads: int, moves: tuple[tuple[str, ...], ...], writes: tuple[int, ...], dtype: str
-) -> Callable[..., Any]:
+) -> Link:
     """Chains of the same operations have one plan."""
     program = Program()
     rows = [program.shared("input", (), {"name": f"x{k}", "shape": ()}) for k in range(reads)]

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from ....table.matrix_form import Piece
 from ....table.tensors import OPERATIONS
-from ...array_text import ArrayText
+from ...array_text import ArrayText, site
 from ...buffers import Run
 from ...module import Task
 from ...naming import Naming
 from ...program import ProgramRow
 from ..numpy.fast_tensors import Buffer, Workspace
-from .chains import Chain, Chains
+from .chains import Chain, Chains, Link, adding
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
@@ -42,6 +42,7 @@ class ChainedWorkspace(Workspace):
         self.taken: dict[str, None] = {}  # what the function's lines mention of the workspace
         self.owned = naming.fresh("buffers")  # all of them: chains hold some that no line mentions
         self.targets: list[str] = []  # of the chain that is being written
+        self.views: dict[str, str] = {}  # their names by what they show
         self.links: dict[int, str] = {}  # names by which the text knows them
 
     def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
@@ -139,20 +140,58 @@ class ChainedWorkspace(Workspace):
         return name, buffer, lines
 
     def _call(self, chain: Chain, reads: Sequence[str], writes: Sequence[str]) -> str:
-        """The call of a chain; what stays where it is, is told when the workspace is made."""
+        """The call of a chain."""
+        name = dict(zip(chain.reads, reads, strict=True))
+        inputs = [self._seen(name[row], subscript) for row, subscript in chain.inputs]
+        numbers = [not self.program.shape(row) for row, _ in chain.inputs]
+        link = self.chains.link(chain, self.text.dtype)
+        return self._linked(link, self.text.shape(chain.shape), inputs, numbers, writes)
+
+    def _seen(self, name: str, subscript: str) -> str:
+        """An array through a subscript: a view, made once where the array stays where it is."""
+        text = f"{name}{subscript}"
+        if not subscript or not (name in self.fixed or name in self.constants):
+            return text
+        if text not in self.views:
+            self.views[text] = self.naming.numbered("v")
+            self.made.append(f"{self.views[text]} = {self.np}.seen({text}, {name})")
+            self.fixed[self.views[text]] = False
+        return self.views[text]
+
+    def _linked(
+        self,
+        link: Link,
+        shape: str,
+        reads: Sequence[str],
+        numbers: Sequence[bool],
+        writes: Sequence[str],
+    ) -> str:
+        """The call of what a link makes; what stays where it is, is told when that is made."""
         told, brought = [], []
-        shapes = [self.program.shape(row) for row in (*chain.reads, *chain.writes)]
-        for text, shape in zip([*reads, *writes], shapes, strict=True):
-            is_number = not shape
+        for text, is_number in zip(
+            [*reads, *writes], [*numbers, *[False] * len(writes)], strict=True
+        ):
             stays = not is_number and (text in self.fixed or text in self.constants)
             told.append(text if stays else "..." if is_number else "None")
             brought += [text] * (not stays)
-        link = self.chains.link(chain, self.text.dtype)
         if id(link) not in self.links:
             self.links[id(link)] = self.naming.numbered("link")
             self.text.given[self.links[id(link)]] = link
         name = self.naming.numbered("chain")
-        whole = self.text.shape(chain.shape)
-        self.made.append(f"{name} = {self.links[id(link)]}({whole}, {', '.join(told)})")
+        self.made.append(f"{name} = {self.links[id(link)]}({shape}, {', '.join(told)})")
         self.taken[name] = None
         return f"{name}({', '.join(brought)})"
+
+    def _written(self, run: Run, operands: list[str], target: str) -> list[str]:
+        program, row = self.program, run.row
+        operation = OPERATIONS.get(program.ops[row])
+        place = operation.adds(site(program, row)) if operation is not None else None
+        if place is None or not program.shape(program.operands[row][1]):
+            return super()._written(run, operands, target)
+        (whole, part), lines = operands, []
+        if whole != target:
+            lines.append(f"{target}[...] = {whole}")
+        view = self._seen(target, f"[{place}]")
+        shape = self.text.shape(program.shape(program.operands[row][1]))
+        link = adding(self.text.dtype)
+        return [*lines, self._linked(link, shape, [view, part], [False, False], [view])]
