@@ -38,6 +38,7 @@ extern PyObject *PyErr_NoMemory(void);
 extern void PyErr_SetString(PyObject *, const char *);
 extern PyObject *PyExc_TypeError;
 extern PyObject *PyCFunction_NewEx(PyMethodDef *, PyObject *, PyObject *);
+extern PyObject *PyCFunction_GetSelf(PyObject *);
 extern PyObject *PyCapsule_New(void *, const char *, void (*)(PyObject *));
 extern void *PyCapsule_GetPointer(PyObject *, const char *);
 extern PyObject *PyTuple_New(Py_ssize_t);
@@ -341,6 +342,14 @@ static int bind(const Link *link, int64_t place, PyObject *array) {
     return fits ? 0 : failed("an array does not fit the chain of operations that takes it");
 }
 
+/* 0 after the chain ran. */
+static int run_link(const Link *link) {
+    void *thread = link->is_long ? PyEval_SaveThread() : NULL;
+    const int ran = graphc_chain_run(link->chain);
+    if (link->is_long) PyEval_RestoreThread(thread);
+    return ran ? 0 : failed("a chain of operations was not told all of its arrays");
+}
+
 static PyObject *link_run(PyObject *self, PyObject *const *given, Py_ssize_t count) {
     Link *link = PyCapsule_GetPointer(self, CHAIN);
     if (!link) return NULL;
@@ -355,15 +364,10 @@ static PyObject *link_run(PyObject *self, PyObject *const *given, Py_ssize_t cou
         }
         const double number = PyFloat_AsDouble(given[k]);
         if (number == -1.0 && PyErr_Occurred()) return NULL;
-        graphc_chain_number(link->chain, link->told[k].place, number);
+        if (!graphc_chain_number(link->chain, link->told[k].place, number))
+            return PyErr_NoMemory();
     }
-    void *thread = link->is_long ? PyEval_SaveThread() : NULL;
-    const int ran = graphc_chain_run(link->chain);
-    if (link->is_long) PyEval_RestoreThread(thread);
-    if (!ran) {
-        failed("a chain of operations was not told all of its arrays");
-        return NULL;
-    }
+    if (run_link(link)) return NULL;
     Py_IncRef(&_Py_NoneStruct);
     return &_Py_NoneStruct;
 }
@@ -412,6 +416,63 @@ EXPORT PyObject *graphc_link(const Plan *plan, PyObject *about) {
     }
     function = PyCFunction_NewEx(&link_method, capsule, NULL);
 done:
+    Py_DecRef(capsule);
+    return function;
+}
+
+/* Chains that are told everything when they are made, one after the other. */
+
+#define CHAINS "graphc.chains"
+
+typedef struct {
+    PyObject *owner; /* the tuple of their functions */
+    Py_ssize_t count;
+    const Link *link[];
+} Links;
+
+static void forget_links(PyObject *capsule) {
+    Links *links = PyCapsule_GetPointer(capsule, CHAINS);
+    if (!links) return;
+    Py_DecRef(links->owner);
+    free(links);
+}
+
+static PyObject *links_run(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const Links *links = PyCapsule_GetPointer(self, CHAINS);
+    if (!links) return NULL;
+    for (Py_ssize_t k = 0; k < links->count; k++)
+        if (run_link(links->link[k])) return NULL;
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+static PyMethodDef links_method = {"chains", (void (*)(void))links_run, METH_NOARGS, "chains"};
+
+EXPORT PyObject *graphc_links(PyObject *functions) {
+    const Py_ssize_t count = PyTuple_Size(functions);
+    if (count < 0) return NULL;
+    Links *links = malloc(sizeof *links + (size_t)count * sizeof *links->link);
+    if (!links) return PyErr_NoMemory();
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyObject *self = PyCFunction_GetSelf(PyTuple_GetItem(functions, k));
+        const Link *link = self ? PyCapsule_GetPointer(self, CHAIN) : NULL;
+        if (!link || link->given) {
+            failed("a chain of operations is not told all of its arrays");
+            free(links);
+            return NULL;
+        }
+        links->link[k] = link;
+    }
+    links->owner = functions;
+    links->count = count;
+    PyObject *capsule = PyCapsule_New(links, CHAINS, forget_links);
+    if (!capsule) {
+        free(links);
+        return NULL;
+    }
+    Py_IncRef(functions);
+    PyObject *function = PyCFunction_NewEx(&links_method, capsule, NULL);
     Py_DecRef(capsule);
     return function;
 }

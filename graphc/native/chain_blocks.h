@@ -84,18 +84,16 @@ MOVE(scatter, run_out)
 #undef MOVE
 
 /* Numbers and blocks stay where they are; some blocks hold one number, and are never written. */
-static void NAMED(chain_start)(Chain *chain, char *memory, size_t bytes) {
+static void NAMED(chain_start)(Chain *chain, char *memory) {
     const Plan *plan = chain->plan;
     REAL *number = plan->number;
     void **slot = chain->slots + plan->arguments + plan->results;
     for (int64_t k = 0; k < plan->numbers; k++) *slot++ = number + k;
-    for (int64_t k = 0; k < plan->filled + plan->blocks; k++, memory += bytes) {
+    for (int64_t k = 0; k < plan->filled + plan->blocks; k++, memory += chain->bytes) {
         REAL *block = *slot++ = memory;
         for (int64_t i = 0; k < plan->filled && i < chain->block; i++)
             block[i] = number[plan->filler[k]];
     }
-    const int64_t operands = plan->arguments + plan->results;
-    for (int64_t k = 0; k < operands; k++, memory += bytes) chain->operand[k].spare = memory;
 }
 
 static void NAMED(chain)(Chain *chain) {
@@ -107,7 +105,7 @@ static void NAMED(chain)(Chain *chain) {
         if (x->is_line) continue;
         slots[k] = x->spare;
         x->line = x->base;
-        memset(x->at, 0, sizeof x->at);
+        for (int i = 0; i < x->axes; i++) x->at[i] = 0;
         if (x->axes) continue;
         REAL one;
         memcpy(&one, x->base, sizeof one);

@@ -7,13 +7,14 @@
 
 typedef struct {
     char *base;
-    int axes;     /* after neighbours were joined; 0: one number for all */
-    bool is_line; /* its elements follow one another */
-    int64_t size[MOST_AXES], stride[MOST_AXES]; /* outermost first; strides in bytes */
-    int64_t at[MOST_AXES];                      /* where the next block begins, */
-    char *line;                                 /* and in which line */
-    double number;                              /* an operand that is no array stands here */
-    void *spare;                                /* the block into which it is moved */
+    int axes;                   /* after neighbours were joined; 0: one number for all */
+    bool is_line;               /* its elements follow one another */
+    int64_t *size, *stride;     /* outermost first; strides in bytes */
+    int64_t *at;                /* where the next block begins, */
+    char *line;                 /* and in which line */
+    void *spare;                /* the block into which it is moved, unless it is a line */
+    int room;                   /* for so many axes */
+    double number;              /* an operand that is no array stands here */
 } Operand;
 
 typedef struct {
@@ -23,7 +24,8 @@ typedef struct {
     int64_t shape[MOST_AXES];
     Operand *operand; /* arguments, then results */
     void **slots;
-    void *owned; /* blocks, then one for each operand */
+    void *owned;  /* blocks */
+    size_t bytes; /* of a block */
 } Chain;
 
 #define TYPED(name) name##_64
@@ -39,6 +41,11 @@ typedef struct {
 
 EXPORT void graphc_chain_free(Chain *chain) {
     if (!chain) return;
+    const int64_t operands = chain->plan->arguments + chain->plan->results;
+    for (int64_t k = 0; chain->operand && k < operands; k++) {
+        free(chain->operand[k].size);
+        free(chain->operand[k].spare);
+    }
     free(chain->operand);
     free(chain->slots);
     free(chain->owned);
@@ -65,9 +72,10 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
     chain->block = chain->total < plan->block ? chain->total : plan->block;
     const size_t operands = (size_t)(plan->arguments + plan->results);
     const size_t wide = plan->wide ? sizeof(double) : sizeof(float);
-    const size_t blocks = (size_t)(plan->filled + plan->blocks) + operands;
+    const size_t blocks = (size_t)(plan->filled + plan->blocks);
     /* a block begins where a line of the cache does */
     const size_t bytes = ((size_t)chain->block * wide + ALIGNED - 1) / ALIGNED * ALIGNED;
+    chain->bytes = bytes;
     chain->operand = calloc(operands + 1, sizeof *chain->operand);
     chain->slots = calloc((size_t)graphc_slots(plan) + 1, sizeof *chain->slots);
     chain->owned = malloc(blocks * bytes + ALIGNED);
@@ -77,10 +85,24 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
     }
     char *memory = (char *)(((uintptr_t)chain->owned + ALIGNED - 1) / ALIGNED * ALIGNED);
     if (plan->wide)
-        chain_start_64(chain, memory, bytes);
+        chain_start_64(chain, memory);
     else
-        chain_start_32(chain, memory, bytes);
+        chain_start_32(chain, memory);
     return chain;
+}
+
+/* Whether an operand has room for so many axes and, unless it is a line, for a block. */
+static bool has_room(Operand *x, int axes, bool is_line, size_t bytes) {
+    if (!is_line && !x->spare && !(x->spare = malloc(bytes + 1))) return false;
+    if (axes <= x->room) return true;
+    int64_t *fresh = malloc(3 * (size_t)axes * sizeof *fresh);
+    if (!fresh) return false;
+    free(x->size);
+    x->size = fresh;
+    x->stride = fresh + axes;
+    x->at = fresh + 2 * axes;
+    x->room = axes;
+    return true;
 }
 
 /* Where operand k stands, argument or result; whether it fits the shape, by NumPy's rules. */
@@ -108,12 +130,14 @@ EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
     }
     if (found == 1 && strides[0] == 0) found = 0;
     const bool aligned = (uintptr_t)base % (uintptr_t)wide == 0;
-    x->is_line = aligned && (chain->total <= 1 || (found == 1 && strides[0] == wide));
+    const bool is_line = aligned && (chain->total <= 1 || (found == 1 && strides[0] == wide));
     if (is_result && !found) {
         if (chain->total > 1) return 0; /* there is one place for many */
         sizes[0] = 1;
         strides[found++] = wide;
     }
+    if (!has_room(x, found, is_line, chain->bytes)) return 0;
+    x->is_line = is_line;
     x->base = base;
     x->axes = found;
     for (int i = 0; i < found; i++) {
@@ -127,6 +151,7 @@ EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
 EXPORT int graphc_chain_number(Chain *chain, int64_t k, double number) {
     if (k < 0 || k >= chain->plan->arguments) return 0;
     Operand *x = chain->operand + k;
+    if (!has_room(x, 0, false, chain->bytes)) return 0;
     const float narrow = (float)number;
     x->number = number;
     if (!chain->plan->wide) memcpy(&x->number, &narrow, sizeof narrow);

@@ -259,6 +259,7 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "graphc_callable": (ctypes.py_object, (POINTER, ctypes.py_object)),
     "graphc_door": (ctypes.py_object, (*(POINTER,) * 4, ctypes.py_object)),
     "graphc_link": (ctypes.py_object, (POINTER, ctypes.py_object)),
+    "graphc_links": (ctypes.py_object, (ctypes.py_object,)),
     "graphc_buffers": (ctypes.py_object, (POINTER, POINTER, ctypes.py_object)),
 }
 RELEASING = {  # these run long: other threads go on meanwhile

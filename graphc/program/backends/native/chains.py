@@ -227,6 +227,22 @@ def adding(dtype: str) -> Link:
     return _link(2, (("add", "0", "1"),), (0,), dtype)
 
 
+def copying(dtype: str) -> Link:
+    """The link of an array elsewhere."""
+    return _link(1, (("identity", "0"),), (0,), dtype)
+
+
+def filling(value: Any, dtype: str) -> Link:
+    """The link of an array that holds one number."""
+    return _link(0, (("identity", _number(value)),), (0,), dtype)
+
+
+def together(*chains: Callable[..., None]) -> Callable[[], None]:
+    """Chains that bring nothing, one after the other."""
+    found: Callable[[], None] = native().library.graphc_links(chains)
+    return found
+
+
 def _number(value: Any) -> str:
     """A number, told apart from places by its point; -0 and 0 are two."""
     return f".{float(as_float(value))!r}"

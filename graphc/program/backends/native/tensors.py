@@ -8,6 +8,8 @@ when the workspace is made. What a call brings, and what it hands over, is told 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
 
 from ....table.matrix_form import Piece
 from ....table.tensors import OPERATIONS
@@ -17,7 +19,7 @@ from ...module import Task
 from ...naming import Naming
 from ...program import ProgramRow
 from ..numpy.fast_tensors import Buffer, Workspace
-from .chains import Chain, Chains, Link, adding
+from .chains import Chain, Chains, Link, adding, copying, filling, together
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
@@ -43,11 +45,37 @@ class ChainedWorkspace(Workspace):
         self.owned = naming.fresh("buffers")  # all of them: chains hold some that no line mentions
         self.targets: list[str] = []  # of the chain that is being written
         self.views: dict[str, str] = {}  # their names by what they show
-        self.links: dict[int, str] = {}  # names by which the text knows them
+        self.links: dict[int, str] = {}  # names by which the text knows objects
+        self.silent: dict[str, str] = {}  # calls that bring nothing, and what they call
 
     def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
         self.chains = Chains(self.program, order, self.wanted, self._is_view)
-        return super()._steps(self.chains.order(), names)
+        return self._together(super()._steps(self.chains.order(), names))
+
+    def _together(self, lines: Sequence[str]) -> list[str]:
+        """The lines, with one call for chains that follow one another and are told nothing more."""
+        found: list[str] = []
+        for silent, group in groupby(lines, self.silent.__contains__):
+            several = list(group)
+            if not silent or len(several) == 1:
+                found += several
+                continue
+            chains = [self.silent[line] for line in several]
+            for chain in chains:
+                self.taken.pop(chain)
+            name = self.naming.numbered("chains")
+            caller = self._given("together", together)
+            self.made.append(f"{name} = {caller}({', '.join(chains)})")
+            self.taken[name] = None
+            found.append(f"{name}()")
+        return found
+
+    def _given(self, stem: str, given: Any) -> str:
+        """The name of an object that the text mentions."""
+        if id(given) not in self.links:
+            self.links[id(given)] = self.naming.numbered(stem)
+            self.text.given[self.links[id(given)]] = given
+        return self.links[id(given)]
 
     def _kept(self) -> list[str]:
         return [*self.taken, self.owned] if self.taken else []
@@ -174,13 +202,13 @@ class ChainedWorkspace(Workspace):
             stays = not is_number and (text in self.fixed or text in self.constants)
             told.append(text if stays else "..." if is_number else "None")
             brought += [text] * (not stays)
-        if id(link) not in self.links:
-            self.links[id(link)] = self.naming.numbered("link")
-            self.text.given[self.links[id(link)]] = link
         name = self.naming.numbered("chain")
-        self.made.append(f"{name} = {self.links[id(link)]}({shape}, {', '.join(told)})")
+        self.made.append(f"{name} = {self._given('link', link)}({shape}, {', '.join(told)})")
         self.taken[name] = None
-        return f"{name}({', '.join(brought)})"
+        call = f"{name}({', '.join(brought)})"
+        if not brought:
+            self.silent[call] = name
+        return call
 
     def _written(self, run: Run, operands: list[str], target: str) -> list[str]:
         program, row = self.program, run.row
@@ -188,10 +216,14 @@ class ChainedWorkspace(Workspace):
         place = operation.adds(site(program, row)) if operation is not None else None
         if place is None or not program.shape(program.operands[row][1]):
             return super()._written(run, operands, target)
-        (whole, part), lines = operands, []
+        (whole, part), dtype = operands, self.text.dtype
+        lines, first = [], program.operands[row][0]
         if whole != target:
-            lines.append(f"{target}[...] = {whole}")
+            number = program.number(first)
+            link = copying(dtype) if number is None else filling(number, dtype)
+            read = [whole] * (number is None)
+            shape = self.text.shape(program.shape(row))
+            lines.append(self._linked(link, shape, read, [False] * len(read), [target]))
         view = self._seen(target, f"[{place}]")
         shape = self.text.shape(program.shape(program.operands[row][1]))
-        link = adding(self.text.dtype)
-        return [*lines, self._linked(link, shape, [view, part], [False, False], [view])]
+        return [*lines, self._linked(adding(dtype), shape, [view, part], [False] * 2, [view])]
