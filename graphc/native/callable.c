@@ -335,8 +335,9 @@ static int bind(const Link *link, int64_t place, PyObject *array) {
     const int is_result = place >= link->arguments;
     Py_buffer seen;
     if (PyObject_GetBuffer(array, &seen, PyBUF_STRIDES | PyBUF_FORMAT | is_result)) return -1;
-    const char letter = link->wide ? 'd' : 'f';
-    int fits = seen.format && seen.format[0] == letter && !seen.format[1];
+    const char letter = link->wide ? 'd' : 'f', *format = seen.format ? seen.format : "";
+    if (*format == '=' || *format == '@' || *format == '^') format++; /* the machine's own order */
+    int fits = format[0] == letter && !format[1];
     fits = fits && graphc_chain_bind(link->chain, place, seen.buf, seen.ndim, seen.shape, seen.strides);
     PyBuffer_Release(&seen);
     return fits ? 0 : failed("an array does not fit the chain of operations that takes it");

@@ -1,7 +1,8 @@
 """Random graphs, random plans and random tapes on a library that sanitizers watch.
 
-python sanitized.py LIBRARY (graphs|plans|rows|fault) COUNT runs in a process of its own, into which
-the sanitizers' own library was loaded first: it dies at the first access outside of its memory.
+python sanitized.py LIBRARY (graphs|plans|rows|chains|fault) COUNT runs in a process of its own,
+into which the sanitizers' own library was loaded first: it dies at the first access outside of its
+memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import random_chains
 import random_graphs
 from referee.generator import edge_model
 
@@ -441,6 +443,10 @@ def main(file: str, what: str, count: str) -> None:
         on_plans(loaded, int(count))
     elif what == "rows":
         on_rows(loaded, int(count))
+    elif what == "chains":
+        for seed in range(int(count)):
+            random_chains.check(seed)
+        print(f"{count} chains")
     else:  # one number too many, which must be seen
         loaded.graphc_sum(np.ones(int(count)).ctypes.data, int(count) + 1)
 

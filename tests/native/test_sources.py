@@ -82,7 +82,10 @@ def ran(watched: dict[str, str], script: Path, *arguments: str) -> tuple[int, st
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(("what", "count"), [("graphs", 250), ("plans", 10_000), ("rows", 2_000)])
+COUNTS = {"graphs": 250, "plans": 10_000, "rows": 2_000, "chains": 1_000}
+
+
+@pytest.mark.parametrize(("what", "count"), COUNTS.items())
 def test_nothing_leaves_its_memory(watched, what, count):
     status, said, complaints = under_sanitizers(watched, what, count)
     assert status == 0, complaints[-4000:]

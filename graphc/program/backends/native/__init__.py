@@ -50,7 +50,7 @@ def engine(one: Task, chosen: Options) -> tuple[str, str]:
     if why := missing():
         return "numpy", why
     if one.asked.graph.has_tensors:
-        return "numpy", "tensors are NumPy's, with our own vector maths"
+        return "numpy", "tensors are NumPy's, element-wise operations native chains"
     return "blocks", "native blocks of points; one point is a call of C"
 
 
