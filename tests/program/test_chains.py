@@ -126,6 +126,12 @@ L = sum(d) + sum(W @ m) + sum(relu(W @ x)*relu(y)) + sum(x**[0, 1, 2, 3])
         same(*both(g, at, of="L", wrt=["x", "y", "W"], dtype=dtype))
 
 
+def test_arrays_of_bare_numbers_are_floats():
+    g = gc.parse("input A B[n]\nu = tanh(reshape(A, (1, 1)))\nL = sum(u*reshape(1/n, (1, 1)))")
+    for mode in ("forward", "reverse"):
+        same(*both(g, {"A": -1.0, "B": np.ones(3)}, of="L", wrt=["A"], mode=mode))
+
+
 def test_results_are_nobodys_memory():
     g = gc.parse("param x[3]\ny = exp(x)\nz = y[1:]\nL = sum(y)")
     f = g.compile(want="values")

@@ -201,7 +201,8 @@ def test_the_source_computes_what_the_function_does():
     X, w = np.arange(6.0).reshape(3, 2), np.array([0.1, -0.2])
     value, slopes = load(f.source, "value_and_grad")(X, w)
     again, others = f(X, w)
-    assert value == again and np.array_equal(slopes["w"], others["w"])
+    np.testing.assert_allclose(value, again, rtol=1e-14)
+    np.testing.assert_allclose(slopes["w"], others["w"], rtol=1e-14)
 
 
 # The command line.

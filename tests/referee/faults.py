@@ -17,9 +17,11 @@ import numpy as np
 from graphc.algebra import rewrites
 from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
+from graphc.native import arrays
 from graphc.native.library import native
 from graphc.program import buffers, running, sparse, wants
-from graphc.program.backends.native import plans, tape
+from graphc.program.backends.native import chains, plans, tape
+from graphc.program.backends.native import tensors as chained
 from graphc.program.backends.native.kernels import kernels
 from graphc.program.backends.native.steps import Steps
 from graphc.program.backends.native.tape_cases import codes
@@ -531,3 +533,73 @@ def the_kernels_of_float32_are_in_another_order() -> None:
 def plant(name: str) -> None:
     """Makes graphc wrong in this process, for good."""
     FAULTS[name]()
+
+
+# Chains of element-wise operations.
+
+
+@fault
+def a_chain_writes_over_what_it_still_reads() -> None:
+    def overwritten(self: Any, run: Any) -> Any:
+        return run.reads
+
+    def chain_step(self: Any, run: Any, pieces: Any) -> Any:
+        known = dict(zip([piece[0] for piece in pieces], run.reads, strict=True))
+        free = [b for b, name in self.buffers.items() if name in known]
+        original_buffer = self._buffer_for
+        self._buffer_for = lambda run, reusable: original_buffer(run, free)
+        try:
+            return original(self, run, pieces)
+        finally:
+            del self._buffer_for
+
+    original = chained.ChainedWorkspace._chain_step
+    chained.ChainedWorkspace._overwritten = overwritten  # type: ignore[method-assign]
+    chained.ChainedWorkspace._chain_step = chain_step  # type: ignore[method-assign]
+
+
+@fault
+def a_reshaped_copy_is_taken_for_a_view() -> None:
+    _record("reshape", stays=lambda settings, whole: True)
+    arrays.seen = lambda view, whole: view
+
+
+@fault
+def a_chain_forgets_how_its_operands_are_turned() -> None:
+    def inputs(self: Any, row: Any) -> Any:
+        return [(operand, "") for operand in self.program.operands[row]]
+
+    chains.Chains._inputs = inputs  # type: ignore[method-assign]
+
+
+@fault
+def a_part_takes_the_place_of_what_it_is_added_to() -> None:
+    def adding(dtype: str) -> Any:
+        return chains._link(2, (("identity", "1"),), (0,), dtype)
+
+    _everywhere(chains.adding, adding)
+
+
+@fault
+def a_chain_keeps_what_the_first_call_brought() -> None:
+    original = chains._link
+
+    def link(*args: Any) -> Any:
+        made = original(*args)
+
+        def linked(shape: Any, *told: Any) -> Any:
+            brought: list[Any] = []
+            chain = made(shape, *told)
+
+            def run(*given: Any) -> None:
+                brought[:] = brought or [
+                    one.copy() if isinstance(one, np.ndarray) and not one.flags.owndata else one
+                    for one in given
+                ]
+                chain(*brought[: len(given)])
+
+            return run if any(one is None or one is ... for one in told) else chain
+
+        return linked
+
+    _everywhere(original, link)

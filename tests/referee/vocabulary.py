@@ -573,6 +573,22 @@ word(
 )
 
 
+def _in_parts(xp: Any, a: Arrays, s: Settings) -> Any:
+    first, second, both = (xp.indexed(a[0], parsed_index(text)) for text in (":1", "1:2", ":2"))
+    return first * xp.sin(second) + both
+
+
+# What is read in parts that overlap: its slope is a sum of parts, each added in its place.
+word(
+    "in parts",
+    1,
+    lambda t, s: f"({t[0]}[:1]*sin({t[0]}[1:2]) + {t[0]}[:2])",
+    _in_parts,
+    draw=lambda rng, arrays: {} if arrays[0].ndim and arrays[0].shape[0] > 1 else None,
+    weight=2,
+)
+
+
 def _take(rng: random.Random, arrays: Arrays) -> Settings | None:
     if not arrays[0].ndim or not arrays[0].size:
         return None

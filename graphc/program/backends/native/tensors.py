@@ -48,6 +48,13 @@ class ChainedWorkspace(Workspace):
         self.links: dict[int, str] = {}  # names by which the text knows objects
         self.silent: dict[str, str] = {}  # calls that bring nothing, and what they call
 
+    def _of_numbers(self, row: ProgramRow, pieces: Sequence[Piece]) -> str:
+        found = super()._of_numbers(row, pieces)
+        if not self.program.shape(row) or self.program.is_condition(row):
+            return found
+        # an array of bare numbers may be one of whole numbers
+        return self.text.call("asarray", found, f"dtype={self.np}.{self.text.dtype}")[0]
+
     def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
         self.chains = Chains(self.program, order, self.wanted, self._is_view)
         return self._together(super()._steps(self.chains.order(), names))
@@ -122,6 +129,9 @@ class ChainedWorkspace(Workspace):
             stays = OPERATIONS[self.program.ops[row]].stays
             self.fixed[name] = not stays(self.program.settings(row), False)
             return name, None, []
+        if self._is_view(row) and not self.program.shape(self.program.operands[row][0]):
+            name = self._name(row)
+            return name, None, [f"{name} = {self._of_numbers(row, pieces)}"]
         name, buffer, lines = super()._step(run, pieces, around, reusable)
         mentioned = [piece[0] for piece in pieces]
         if buffer is not None:

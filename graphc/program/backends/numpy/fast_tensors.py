@@ -60,8 +60,12 @@ class Workspace:
         """The name of a value that the module makes."""
         name = self.naming.numbered("constant")
         pieces = [self.free[operand] for operand in self.program.operands[row]]
-        self.text.preamble.append(f"{name} = {self.text.piece(self.program, row, pieces)[0]}")
+        self.text.preamble.append(f"{name} = {self._of_numbers(row, pieces)}")
         return name
+
+    def _of_numbers(self, row: ProgramRow, pieces: Sequence[Piece]) -> str:
+        """A value whose operands may be bare numbers."""
+        return self.text.piece(self.program, row, pieces)[0]
 
     def lines(self) -> list[str]:
         order = [row for row in self.one.schedule.order if row not in self.free]
