@@ -25,17 +25,22 @@ static inline void NAMED(run_in)(REAL *to, char *from, int64_t stride, int64_t n
         for (int64_t i = 0; i < n; i++) to[i] = one;
     } else if (stride == (int64_t)sizeof one) {
         memcpy(to, from, (size_t)n * sizeof one);
-    } else {
-        for (int64_t i = 0; i < n; i++) IN(i);
+    } else { /* four at a time: compilers would make gathers of it, which are slower */
+        int64_t i = 0;
+        for (; i + 4 <= n; i += 4, to += 4, from += 4 * stride) IN(0), IN(1), IN(2), IN(3);
+        for (; i < n; i++, to++, from += stride) IN(0);
     }
 }
 
 static inline void NAMED(run_out)(REAL *from, char *to, int64_t stride, int64_t n) {
     SHORT_RUN(OUT)
-    if (stride == (int64_t)sizeof *from)
+    if (stride == (int64_t)sizeof *from) {
         memcpy(to, from, (size_t)n * sizeof *from);
-    else
-        for (int64_t i = 0; i < n; i++) OUT(i);
+    } else {
+        int64_t i = 0;
+        for (; i + 4 <= n; i += 4, from += 4, to += 4 * stride) OUT(0), OUT(1), OUT(2), OUT(3);
+        for (; i < n; i++, from++, to += stride) OUT(0);
+    }
 }
 #undef IN
 #undef OUT

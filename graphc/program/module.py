@@ -132,11 +132,12 @@ def _sizes(program: Program, results: Results[ProgramRow]) -> set[Size]:
 
 
 Body = Callable[[Task, ArrayText, Naming], list[str]]
+Writer = Callable[[Task, ArrayText, Naming], str]
 
 
 def module(
     tasks: Sequence[Task],
-    body: Callable[[Task], Body],
+    written_as: Callable[[Task], Writer],
     library: Library,
     dtype: str,
     check: bool,
@@ -144,8 +145,9 @@ def module(
 ) -> str:
     """The text of a module whose first task is what was asked for; others serve its check.
 
-    Without the check it is text to be run, not to be read: no docstring says what it computes, and
-    it may mention objects, which are put into `given` by their names.
+    `written_as` says how a task's function is written. Without the check it is text to be run, not
+    to be read: no docstring says what it computes, and it may mention objects, which are put into
+    `given` by their names.
     """
     first = tasks[0]
     names = dict.fromkeys(name for one in tasks for name in one.graph.rows)
@@ -160,7 +162,7 @@ def module(
 
     text = ArrayText(library, dtype, naming.of, function_name, lambda: naming.numbered("constant"))
     text.given = {} if given is None else given
-    functions = [function(one, body(one), text, naming) for one in tasks]
+    functions = [written_as(one)(one, text, naming) for one in tasks]
     checks = self_check(first, tasks[-1], text, naming) if check else ""
     own = definitions(text)
     package = f"import {library.package} as {library.namespace}"
@@ -179,14 +181,18 @@ def module(
     return "\n".join(parts)
 
 
-def function(one: Task, body: Body, text: ArrayText, naming: Naming) -> str:
-    """One function: signature, docstring, arguments as arrays, and what the style writes."""
-    lines = signature(one, text, naming)
-    lines.append(f'    """{summary(one)}"""')
-    head, inside = prologue(one, text, naming), body(one, text, naming)
-    head = _without_idle_sizes(head, inside)
-    lines += [f"    {line}" if line else "" for line in (*head, *inside)]
-    return "\n".join(lines) + "\n"
+def function_text(body: Body) -> Writer:
+    """How a function is written: signature, docstring, arguments as arrays, and a style's lines."""
+
+    def written(one: Task, text: ArrayText, naming: Naming) -> str:
+        lines = signature(one, text, naming)
+        lines.append(f'    """{summary(one)}"""')
+        head, inside = prologue(one, text, naming), body(one, text, naming)
+        head = _without_idle_sizes(head, inside)
+        lines += [f"    {line}" if line else "" for line in (*head, *inside)]
+        return "\n".join(lines) + "\n"
+
+    return written
 
 
 def _without_idle_sizes(head: list[str], inside: Sequence[str]) -> list[str]:

@@ -55,8 +55,8 @@ def parts(results: Results[Row], want: str) -> Iterator[tuple[Key, Any]]:
         yield want, results
 
 
-def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:
-    """Buffers around a function that returns fresh arrays."""
+def standing(one: Task, dtype: str) -> tuple[dict[str, Any], dict[Key, Any]]:
+    """Arrays for the arguments and for the results."""
     args = {}
     for row in one.arguments:
         name, shape = one.graph.names[row], _numbers(one.graph.shape(row))
@@ -65,6 +65,12 @@ def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:
         key: np.zeros(_shape(one, part), dtype=dtype)
         for key, part in parts(one.results, one.asked.want.name)
     }
+    return args, results
+
+
+def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:
+    """Buffers around a function that returns fresh arrays."""
+    args, results = standing(one, dtype)
     sparse = isinstance(one.results, Sparse)
     arguments, arrays = list(args.values()), list(results.values())
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import Backend, Passes
 from ..library import Library
-from ..module import Body, Task, module
+from ..module import Body, Task, Writer, function_text, module
 from ..passes import fast, plain
 from ..running import load
 
@@ -24,10 +24,10 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
         return plain() if style == "readable" else fast(library.has)
 
     def written(tasks: Sequence[Task], chosen: Options, check: bool) -> str:
-        def body(one: Task) -> Body:
-            return bodies[chosen.style, one.has_points]
+        def written_as(one: Task) -> Writer:
+            return function_text(bodies[chosen.style, one.has_points])
 
-        return module(tasks, body, library, chosen.dtype, check)
+        return module(tasks, written_as, library, chosen.dtype, check)
 
     def function(one: Task, chosen: Options) -> Callable[..., Any]:
         return loaded(one, bodies[chosen.style, one.has_points], library, chosen.dtype)
@@ -40,5 +40,5 @@ def array_backend(library: Library, bodies: Bodies, **more: Any) -> Backend:
 def loaded(one: Task, body: Body, library: Library, dtype: str) -> Callable[..., Any]:
     """The function that a body makes."""
     given: dict[str, Any] = {}
-    text = module([one], lambda _: body, library, dtype, check=False, given=given)
+    text = module([one], lambda _: function_text(body), library, dtype, check=False, given=given)
     return load(text, one.asked.want.name, library.packages, given)

@@ -5,6 +5,7 @@ NumPy with our own vector maths for tensors, NumPy alone without the library; mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +66,14 @@ def function(one: Task, chosen: Options) -> Callable[..., Any]:
         return Tape(one, one.tape, lambda: _over_points(one.asked, chosen))
     if one.asked.graph.has_tensors:
         from .kernels import offer
+        from .tensor_buffers import buffers, can_stand
         from .tensors import body
 
         offer(arrays)
-        return loaded(one, body, LIBRARY, chosen.dtype)
+        made = loaded(one, body, LIBRARY, chosen.dtype)
+        if can_stand(one):
+            made.buffers = partial(buffers, one, LIBRARY, chosen.dtype)  # type: ignore[attr-defined]
+        return made
     from .plans import Engine
 
     return Engine(one, chosen.dtype)

@@ -87,20 +87,24 @@ class ChainedWorkspace(Workspace):
     def _kept(self) -> list[str]:
         return [*self.taken, self.owned] if self.taken else []
 
-    def _maker(self, name: str) -> list[str]:
-        arguments = ", ".join(self.naming.of(size) for size in self.one.sizes)
+    def _making(self) -> list[str]:
+        """The lines that make all that stays where it is."""
         buffers = [
             f"{buffer} = {self.np}.empty({shape}, dtype={self.np}.{dtype})"
             for ((shape, dtype), _), buffer in self.buffers.items()
         ]
-        all_of_them = ", ".join(self.buffers.values()) + "," * (len(buffers) == 1)
-        lines = [*buffers, *self.made, f"return {', '.join(self.taken)}, ({all_of_them})"]
+        return [*buffers, *self.made]
+
+    def _maker(self, name: str) -> list[str]:
+        arguments = ", ".join(self.naming.of(size) for size in self.one.sizes)
+        all_of_them = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
+        lines = [*self._making(), f"return {', '.join(self.taken)}, ({all_of_them})"]
         return [f"def {name}({arguments}):", *(f"    {line}" for line in lines)]
 
     def _is_view(self, row: ProgramRow) -> bool:
         """Whether a row is only another look at its operand."""
         op = self.program.ops[row]
-        if op not in OPERATIONS or not self.program.shape(row) or row in self.wanted:
+        if op not in OPERATIONS or not self.program.shape(row) or self._is_fresh(row):
             return False
         return OPERATIONS[op].looks(self.program.settings(row)) and not self._fits_buffer(row)
 
@@ -164,7 +168,7 @@ class ChainedWorkspace(Workspace):
         """One array that a chain writes; it runs when it has all of them."""
         row, chain = run.row, self.chains.of[run.row]
         buffer, lines = None, []
-        if row in self.wanted:
+        if self._is_fresh(row):
             name = self._name(row)
             shape = self.text.shape(chain.shape)
             lines.append(f"{name} = {self.np}.empty({shape}, dtype={self.np}.{self.text.dtype})")
@@ -209,7 +213,7 @@ class ChainedWorkspace(Workspace):
         for text, is_number in zip(
             [*reads, *writes], [*numbers, *[False] * len(writes)], strict=True
         ):
-            stays = not is_number and (text in self.fixed or text in self.constants)
+            stays = text in self.fixed or text in self.constants
             told.append(text if stays else "..." if is_number else "None")
             brought += [text] * (not stays)
         name = self.naming.numbered("chain")

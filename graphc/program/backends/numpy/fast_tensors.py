@@ -175,12 +175,13 @@ class Workspace:
 
     def _fits_buffer(self, row: ProgramRow) -> bool:
         """Whether a value is no result, and its operation can write into memory that is there."""
-        op = self.program.ops[row]
-        if row in self.wanted or not self.program.shape(row):
+        if self._is_fresh(row) or not self.program.shape(row):
             return False
-        if op in FUNCTIONS:
-            return True
-        return self._call_into(row) is not None
+        return self.program.ops[row] in FUNCTIONS or self._call_into(row) is not None
+
+    def _is_fresh(self, row: ProgramRow) -> bool:
+        """Whether a value is handed over as an array of its own."""
+        return row in self.wanted
 
     def _call_into(self, row: ProgramRow) -> Into | None:
         """How a tensor operation writes into memory that is there, or None."""
