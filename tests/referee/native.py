@@ -107,6 +107,34 @@ def native_buffers(case: Case, rng: random.Random) -> Answers:
     return gradients_of(case, (float(buffers.results["value"]), slopes))
 
 
+@route("tensor buffers", share=0.5)
+def tensor_buffers(case: Case, rng: random.Random) -> Answers:
+    """Filled with other numbers first, and results spoilt in between; sparse Hessians, too."""
+    if not case.graph.has_tensors or case.graph.named_sizes():
+        return {}
+
+    def refilled(f: Any) -> dict[Any, Any]:
+        buffers = f.buffers()
+        for shift in (0.25, 0.0):
+            for array in buffers.results.values():
+                array[...] = math.nan
+            for name, value in case.at.items():
+                buffers.args[name][...] = value + shift
+            buffers()
+        return dict(buffers.results)
+
+    wrt = list(case.wrt)
+    results = refilled(case.graph.compile(case.loss, wrt))
+    slopes = {name: results[name] for name in wrt}
+    found = gradients_of(case, (float(results["value"]), slopes))
+    if rng.random() < 0.3:
+        f = case.graph.compile(case.loss, case.leaves, want="hessian", sparse=True)
+        matrix = f(case.at).toarray()
+        matrix[f.pattern] = refilled(f)["hessian"]
+        found |= hessian_of(case, matrix)
+    return found
+
+
 @route("tape", edge=True)
 def tape(case: Case, rng: random.Random) -> Answers:
     """Twice: what another point left behind must not be seen."""
