@@ -57,11 +57,12 @@ def seen(view: Any, whole: Any) -> Any:
     return view
 
 
-def reduction(step: Callable[..., Any], start: float, plain: Callable[..., Any]) -> Any:
+def reduction(step: Any, start: float) -> Callable[..., Any]:
     """NumPy's reduction, which takes a short last axis slice by slice: the same steps, faster.
 
     NumPy begins anew for each result, however few numbers there are for it.
     """
+    plain = step.reduce
 
     def function(x: Any, axis: Any = None, out: Any = None, **more: Any) -> Any:
         if more or type(x) is not np.ndarray or x.ndim < 2 or x.dtype not in WIDE:
@@ -76,8 +77,8 @@ def reduction(step: Callable[..., Any], start: float, plain: Callable[..., Any])
     return function
 
 
-sum = reduction(np.add, 0.0, np.sum)
-max = reduction(np.maximum, -np.inf, np.max)
+sum = reduction(np.add, 0.0)
+max = reduction(np.maximum, -np.inf)
 
 
 def __getattr__(name: str) -> Any:

@@ -270,7 +270,7 @@ def _aligned(writer: ArrayWriter, letters: str, out: str, piece: Piece) -> Piece
 PRODUCTS = {"matmul": "matmul"} | dict.fromkeys(("product", "rows", "columns", "outer"), "multiply")
 
 
-SHORT = 64  # elements along a last axis over which a product with ones is the faster sum
+SHORT = 64  # elements of last axes for which a product with ones is the faster sum
 
 
 def into(site: Site) -> Into | None:
@@ -297,11 +297,35 @@ def _sum_into(form: Form, site: Site) -> Into:
     *before, length = site.shapes[0]
     if before and form.axes == (len(before),) and length in range(1, SHORT + 1):
         return _short_sum_into(len(before), length)
+    first = len(form.axes)
+    count, left = _count(site.shapes[0][:first]), _count(site.shapes[0][first:])
+    leading = form.axes == tuple(range(first)) and first <= len(before) and not form.keepdims
+    if leading and count and 0 < left <= SHORT:
+        return _sum_of_lines_into(count, left)
     axis = [f"axis={form.axes[0] if len(form.axes) == 1 else form.axes}"] * bool(form.axes)
     axis += ["keepdims=True"] * form.keepdims
     return lambda writer, operands, target: writer.call("sum", operands[0], *axis, f"out={target}")[
         0
     ]
+
+
+def _count(shape: Shape) -> int:
+    """The number of elements; 0 if it is not known."""
+    known = [size for size in shape if isinstance(size, int)]
+    return math.prod(known) if len(known) == len(shape) else 0
+
+
+def _sum_of_lines_into(count: int, length: int) -> Into:
+    """A sum of so many short lines, each of which the library's own reduction begins anew."""
+
+    def written(writer: ArrayWriter, operands: Sequence[str], target: str) -> str:
+        dtype = f"dtype={writer.namespace}.{writer.dtype}"
+        ones = writer.held(writer.call("ones", writer.size(count), dtype)[0])
+        lines = writer.call("reshape", operands[0], f"({count}, {length})")[0]
+        target = writer.call("reshape", target, "-1")[0]
+        return writer.call("matmul", ones, lines, f"out={target}")[0]
+
+    return written
 
 
 def _short_sum_into(rank: int, length: Size) -> Into:
