@@ -40,11 +40,10 @@ class ChainedWorkspace(Workspace):
         }
         # what the workspace has, and whether it stands in one piece
         self.fixed: dict[str, bool] = {}
-        self.made: list[str] = []  # lines that make views and chains
+        self.made: dict[str, str] = {}  # texts that make views and chains, and their names
         self.taken: dict[str, None] = {}  # what the function's lines mention of the workspace
         self.owned = naming.fresh("buffers")  # all of them: chains hold some that no line mentions
         self.targets: list[str] = []  # of the chain that is being written
-        self.views: dict[str, str] = {}  # their names by what they show
         self.links: dict[int, str] = {}  # names by which the text knows objects
         self.silent: dict[str, str] = {}  # calls that bring nothing, and what they call
 
@@ -64,15 +63,13 @@ class ChainedWorkspace(Workspace):
         found: list[str] = []
         for silent, group in groupby(lines, self.silent.__contains__):
             several = list(group)
-            if not silent or len(several) == 1:
+            if not silent:
                 found += several
                 continue
-            chains = [self.silent[line] for line in several]
-            for chain in chains:
-                self.taken.pop(chain)
-            name = self.naming.numbered("chains")
-            caller = self._given("together", together)
-            self.made.append(f"{name} = {caller}({', '.join(chains)})")
+            name = self.silent[several[0]]
+            if len(several) > 1:
+                chains = ", ".join(self.silent[line] for line in several)
+                name = self._made("chains", f"{self._given('together', together)}({chains})")
             self.taken[name] = None
             found.append(f"{name}()")
         return found
@@ -93,7 +90,7 @@ class ChainedWorkspace(Workspace):
             f"{buffer} = {self.np}.empty({shape}, dtype={self.np}.{dtype})"
             for ((shape, dtype), _), buffer in self.buffers.items()
         ]
-        return [*buffers, *self.made]
+        return [*buffers, *(f"{name} = {text}" for text, name in self.made.items())]
 
     def _maker(self, name: str) -> list[str]:
         arguments = ", ".join(self.naming.of(size) for size in self.one.sizes)
@@ -127,9 +124,8 @@ class ChainedWorkspace(Workspace):
         if row in self.chains.of:
             return self._chain_step(run, pieces)
         if self._stays(row, pieces):
-            name = self.naming.numbered("v")
             view = self.text.piece(self.program, row, pieces)[0]
-            self.made.append(f"{name} = {self.np}.seen({view}, {pieces[0][0]})")
+            name = self._made("v", f"{self.np}.seen({view}, {pieces[0][0]})")
             stays = OPERATIONS[self.program.ops[row]].stays
             self.fixed[name] = not stays(self.program.settings(row), False)
             return name, None, []
@@ -194,11 +190,15 @@ class ChainedWorkspace(Workspace):
         text = f"{name}{subscript}"
         if not subscript or not (name in self.fixed or name in self.constants):
             return text
-        if text not in self.views:
-            self.views[text] = self.naming.numbered("v")
-            self.made.append(f"{self.views[text]} = {self.np}.seen({text}, {name})")
-            self.fixed[self.views[text]] = False
-        return self.views[text]
+        view = self._made("v", f"{self.np}.seen({text}, {name})")
+        self.fixed.setdefault(view, False)
+        return view
+
+    def _made(self, stem: str, text: str) -> str:
+        """The name of what a text makes, once for all that read it."""
+        if text not in self.made:
+            self.made[text] = self.naming.numbered(stem)
+        return self.made[text]
 
     def _linked(
         self,
@@ -216,11 +216,11 @@ class ChainedWorkspace(Workspace):
             stays = text in self.fixed or text in self.constants
             told.append(text if stays else "..." if is_number else "None")
             brought += [text] * (not stays)
-        name = self.naming.numbered("chain")
-        self.made.append(f"{name} = {self._given('link', link)}({shape}, {', '.join(told)})")
-        self.taken[name] = None
+        name = self._made("chain", f"{self._given('link', link)}({shape}, {', '.join(told)})")
         call = f"{name}({', '.join(brought)})"
-        if not brought:
+        if brought:
+            self.taken[name] = None
+        else:
             self.silent[call] = name
         return call
 
