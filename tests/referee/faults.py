@@ -603,3 +603,8 @@ def a_chain_keeps_what_the_first_call_brought() -> None:
         return linked
 
     _everywhere(original, link)
+
+
+@fault
+def a_part_is_added_to_what_it_looks_at() -> None:
+    chained.ChainedWorkspace._is_among = lambda *rows: False  # type: ignore[method-assign]

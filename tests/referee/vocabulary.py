@@ -36,6 +36,7 @@ WORDS: dict[str, Word] = {}
 
 def word(name: str, operands: int, write: Any, mean: Any, **more: Any) -> None:
     more.setdefault("draw", lambda rng, arrays: {})
+    assert name not in WORDS, name
     WORDS[name] = Word(name, operands, write, mean, **more)
 
 
@@ -587,6 +588,25 @@ word(
     draw=lambda rng, arrays: {} if arrays[0].ndim and arrays[0].shape[0] > 1 else None,
     weight=2,
 )
+
+
+def _overlap(rng: random.Random, arrays: Arrays) -> Settings | None:
+    (a,) = arrays
+    return {"widths": ((1, 0), *((0, 0),) * (a.ndim - 1))} if a.ndim and a.shape[0] else None
+
+
+def _overlap_text(texts: Sequence[str], settings: Settings) -> str:
+    joined = f"concat([{texts[0]}, {texts[0]}])"
+    return f"({joined} + pad({joined}[:-1], {settings['widths']}))"
+
+
+def _overlapping(xp: Any, a: Arrays, s: Settings) -> Any:
+    joined = xp.concatenate([a[0], a[0]], axis=0)
+    return joined + xp.padded(xp.indexed(joined, parsed_index(":-1")), s["widths"])
+
+
+# A joined array to which a part of itself is added: both are parts of one memory.
+word("overlapping", 1, _overlap_text, _overlapping, draw=_overlap, weight=1.5)
 
 
 def _take(rng: random.Random, arrays: Arrays) -> Settings | None:

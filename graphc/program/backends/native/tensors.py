@@ -224,12 +224,22 @@ class ChainedWorkspace(Workspace):
             self.silent[call] = name
         return call
 
+    def _is_among(self, whole: ProgramRow, part: ProgramRow) -> bool:
+        """Whether a part looks at the memory of a whole, or both at the same."""
+        while self._is_view(part):
+            part = self.program.operands[part][0]
+        while self._is_view(whole):
+            whole = self.program.operands[whole][0]
+        return part == whole
+
     def _written(self, run: Run, operands: list[str], target: str) -> list[str]:
         program, row = self.program, run.row
         operation = OPERATIONS.get(program.ops[row])
         place = operation.adds(site(program, row)) if operation is not None else None
         if place is None or not program.shape(program.operands[row][1]):
             return super()._written(run, operands, target)
+        if operands[0] == target and self._is_among(*program.operands[row]):
+            return super()._written(run, operands, target)  # NumPy copies what overlaps
         (whole, part), dtype = operands, self.text.dtype
         lines, first = [], program.operands[row][0]
         if whole != target:
