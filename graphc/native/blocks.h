@@ -38,7 +38,7 @@ typedef void (*NAMED(Block))(REAL **slots, const Step *step, int64_t n);
 
 /* Own vector maths: the result stands apart from the operands, which the second loop still reads. */
 #define OWN_1(name, NAME) \
-    static inline REAL NAMED(fast_##name)(REAL a, BITS *far) { \
+    VM_INLINE REAL NAMED(fast_##name)(REAL a, BITS *far) { \
         *far |= OUTSIDE(NAME)(a); \
         return VECTOR(name)(a); \
     } \
@@ -53,7 +53,7 @@ typedef void (*NAMED(Block))(REAL **slots, const Step *step, int64_t n);
         if (far >> TOP) EACH out[i] = NAMED(safe_##name)(a[i]); \
     }
 #define OWN_2(name, NAME) \
-    static inline REAL NAMED(fast_##name)(REAL a, REAL b, BITS *far) { \
+    VM_INLINE REAL NAMED(fast_##name)(REAL a, REAL b, BITS *far) { \
         *far |= OUTSIDE(NAME)(a, b); \
         return VECTOR(name)(a, b); \
     } \

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphc.native import building
+from graphc.native.library import native
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("sanitized.py")
@@ -101,3 +102,13 @@ def test_functions_of_python_leave_nothing(watched):
 def test_the_sanitizers_see_a_planted_fault(watched):
     status, _, complaints = under_sanitizers(watched, "fault", 100)
     assert status and "heap-buffer-overflow" in complaints
+
+
+def test_the_vector_maths_is_inside_the_loops():
+    """A function that is called from its loop keeps the loop from becoming vector code."""
+    nm, file = shutil.which("nm"), native().file
+    if nm is None or file is None:
+        pytest.skip("there is no nm, or no library")
+    names = subprocess.run([nm, str(file)], capture_output=True, text=True, check=True).stdout
+    assert "block_pow_64" in names
+    assert [line for line in names.splitlines() if " fast_" in line] == []
