@@ -21,6 +21,7 @@ from ....table.functions import FUNCTIONS
 from ....table.tensors import OPERATIONS
 from ...backend import Blocks
 from ...program import Program, ProgramRow
+from ...scheduling import CHEAP
 from .kernels import has, kernels
 from .plans import Plan
 from .steps import steps
@@ -28,6 +29,7 @@ from .steps import steps
 MOST_ROWS = 300  # of a chain
 MOST_READ = 60  # arrays that it reads
 MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
+MANY_ELEMENTS = 30_000
 BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
 Link = Callable[..., Callable[..., None]]
 ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
@@ -87,6 +89,11 @@ class Chains:
                 there[row] = len(self.steps)
         for chain in self:
             self._sink(chain)
+        for place, step in enumerate(self.steps):
+            if isinstance(step, Chain) and self._is_better_alone(step):
+                (row,) = step.rows
+                self.steps[place] = row
+                del self.of[row]
         for chain in self:
             self._finish(chain)
 
@@ -172,6 +179,13 @@ class Chains:
                 inside = self.of.get(one) is chain and one not in self.wanted
                 cost += inside and all(self.of.get(user) is chain for user in users)
         return found if cost < 2 else None
+
+    def _is_better_alone(self, chain: Chain) -> bool:
+        """Whether NumPy is as fast: one cheap operation on many elements waits for memory."""
+        if len(chain.rows) != 1 or self.program.ops[chain.rows[0]] not in CHEAP - {"where"}:
+            return False
+        known = [size for size in chain.shape if isinstance(size, int)]
+        return len(known) == len(chain.shape) and math.prod(known) >= MANY_ELEMENTS
 
     def _is_number(self, row: ProgramRow) -> bool:
         return self.program.ops[row] in ("const", "pi") and not self.program.shape(row)
