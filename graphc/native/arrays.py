@@ -50,6 +50,11 @@ def array_function(code: int, plain: Callable[..., Any] | None) -> Callable[...,
     return function
 
 
+def several(count: int, shape: tuple[int, ...], dtype: Any) -> list[Any]:
+    """Arrays of one kind, one after the other in memory."""
+    return list(np.empty((count, *shape), dtype))
+
+
 def seen(view: Any, whole: Any) -> Any:
     """A view, of which it is certain that it shows what stands in an array now and later."""
     if view.size and not np.may_share_memory(view, whole):

@@ -85,17 +85,20 @@ class ChainedWorkspace(Workspace):
         return [*self.taken, self.owned] if self.taken else []
 
     def _making(self) -> list[str]:
-        """The lines that make all that stays where it is."""
-        buffers = [
-            f"{buffer} = {self.np}.empty({shape}, dtype={self.np}.{dtype})"
-            for ((shape, dtype), _), buffer in self.buffers.items()
-        ]
-        return [*buffers, *(f"{name} = {text}" for text, name in self.made.items())]
+        """The lines that make all that stays where it is; buffers of one kind stand together."""
+        kinds: dict[tuple[str, str], list[str]] = {}
+        for (kind, _), buffer in self.buffers.items():
+            kinds.setdefault(kind, []).append(buffer)
+        lines = []
+        for (shape, dtype), names in kinds.items():
+            several = f"{self.np}.several({len(names)}, {shape}, {self.np}.{dtype})"
+            lines.append(f"{', '.join(names)}, = {several}")
+        return [*lines, *(f"{name} = {text}" for text, name in self.made.items())]
 
     def _maker(self, name: str) -> list[str]:
         arguments = ", ".join(self.naming.of(size) for size in self.one.sizes)
-        all_of_them = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
-        lines = [*self._making(), f"return {', '.join(self.taken)}, ({all_of_them})"]
+        owned = ", ".join(self.buffers.values()) + "," * (len(self.buffers) == 1)
+        lines = [*self._making(), f"return {', '.join(self.taken)}, ({owned})"]
         return [f"def {name}({arguments}):", *(f"    {line}" for line in lines)]
 
     def _is_view(self, row: ProgramRow) -> bool:
