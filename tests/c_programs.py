@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -82,15 +83,16 @@ def results(
     for number, (call, outputs) in enumerate(zip(calls, sizes, strict=True)):
         path = folder / f"g{number}.c"
         found = emit_files(call.graph, str(path), call.of, call.wrt, backend="c", **call.options)
+        work = re.search(r"^#define (\w+) (\d+)$", found[str(path.with_suffix(".h"))], re.MULTILINE)
         for name, text in found.items():
             names = [f"{call.want}{end}" for end in ("", "_batch", "_rows", "_columns")]
             renamed = "".join(f"#define {name} g{number}_{name}\n" for name in names)
-            undone = "".join(f"#undef {name}\n" for name in names)
+            undone = "".join(f"#undef {name}\n" for name in [*names, *([work[1]] if work else [])])
             ending = undone if name.endswith(".h") else ""
             Path(name).write_text(renamed + text + ending, encoding="utf-8")
         sources.append(path.name)
         includes.append(f'#include "{path.with_suffix(".h").name}"')
-        body += _called(number, call, outputs)
+        body += _called(number, call, outputs, int(work[2]) if work else 0)
     driver = [
         "#include <math.h>\n#include <stdio.h>",
         *includes,
@@ -114,7 +116,7 @@ def results(
     return found
 
 
-def _called(number: int, call: Call, outputs: Sequence[int]) -> list[str]:
+def _called(number: int, call: Call, outputs: Sequence[int], work: int) -> list[str]:
     lines, passed = [], []
     for place, value in enumerate(call.arguments()):
         if np.ndim(value):
@@ -126,6 +128,9 @@ def _called(number: int, call: Call, outputs: Sequence[int]) -> list[str]:
     for place, size in enumerate(outputs):
         lines.append(f"static double r{number}_{place}[{max(size, 1)}];")
         passed.append(f"r{number}_{place}")
+    if work:  # values that are too many for the stack
+        lines.append(f"static double w{number}[{work}];")
+        passed.append(f"w{number}")
     lines.append(f"g{number}_{call.want}({', '.join(passed)});")
     lines += [f"show(r{number}_{place}, {size});" for place, size in enumerate(outputs)]
     return ["    {", *(f"        {line}" for line in lines), '        printf("\\n");', "    }"]

@@ -281,7 +281,7 @@ def into(site: Site) -> Into | None:
     if form is not None:
         if len(operands) == 1:
             return _sum_into(form, site) if form.word == "sum" else None
-        return _product_into(form) if form.word in PRODUCTS else None
+        return _product_into(form, site) if form.word in PRODUCTS else None
     if len(operands) != 2:
         return None
     found = as_product(operands[0], operands[1], out)
@@ -384,7 +384,11 @@ def _stack_into(
     return written
 
 
-def _product_into(form: Form) -> Into:
+def _product_into(form: Form, site: Site) -> Into:
+    name = PRODUCTS[form.word]
+    if name == "matmul" and min(map(len, site.shapes)) == 1:
+        name = "dot"  # which calls the product with a vector at once
+
     def written(writer: ArrayWriter, operands: Sequence[str], target: str) -> str:
         first, second = (
             operands[place] + ".T" * turned
@@ -392,6 +396,6 @@ def _product_into(form: Form) -> Into:
         )
         if form.word in ("rows", "outer"):
             first = f"{first}[:, None]"
-        return writer.call(PRODUCTS[form.word], first, second, f"out={target}")[0]
+        return writer.call(name, first, second, f"out={target}")[0]
 
     return written

@@ -66,13 +66,12 @@ def function(one: Task, chosen: Options) -> Callable[..., Any]:
         return Tape(one, one.tape, lambda: _over_points(one.asked, chosen))
     if one.asked.graph.has_tensors:
         from .kernels import offer
-        from .tensor_buffers import buffers, can_stand
+        from .tensor_buffers import buffers
         from .tensors import body
 
         offer(arrays)
         made = loaded(one, body, LIBRARY, chosen.dtype)
-        if can_stand(one):
-            made.buffers = partial(buffers, one, LIBRARY, chosen.dtype)  # type: ignore[attr-defined]
+        made.buffers = partial(buffers, one, made, LIBRARY, chosen.dtype)  # type: ignore[attr-defined]
         return made
     from .plans import Engine
 

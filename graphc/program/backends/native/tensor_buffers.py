@@ -5,7 +5,7 @@ Nothing is left to be told at a call, so that one whose operations are all nativ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...naming import Naming
 from ...program import ProgramRow
 from ...question import Matrix
 from ...refilling import Buffers, parts, standing
+from ...refilling import copying as copying_results
 from ...running import load
 from ...sparse import Sparse
 from .chains import adding, copying
@@ -26,14 +27,14 @@ from .tensors import ChainedWorkspace
 MOST_SLICES = 4  # into which places of a sparse matrix are divided
 
 
-def can_stand(one: Task) -> bool:
-    """Whether the results are arrays, or the entries of one sparse matrix."""
+def buffers(one: Task, function: Callable[..., Any], library: Library, dtype: str) -> Buffers:
+    """Arrays for the arguments and the results, and what fills these.
+
+    Blocks of a matrix, and rows that run twice, are left to the function.
+    """
     found = [part for _, part in parts(one.results, one.asked.want.name)]
-    return not one.schedule.recomputed and not any(isinstance(part, Matrix) for part in found)
-
-
-def buffers(one: Task, library: Library, dtype: str) -> Buffers:
-    """Arrays for the arguments and the results, and what fills these."""
+    if one.schedule.recomputed or any(isinstance(part, Matrix) for part in found):
+        return copying_results(one, function, dtype)
     args, results = standing(one, dtype)
     given: dict[str, Any] = {}
     inside: list[str] = []
