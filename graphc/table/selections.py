@@ -150,12 +150,12 @@ def _flat_places(writer: ArrayWriter, site: Site) -> str:
     lead = _lead(len(site.shapes[0]), site.settings)
     shape = concrete(site.shape, "scatter")
     before, after = _around(shape, lead, 1)
-    inner = ", None" * (after > 1)
-    along = f"{_index_text(writer, index)}.ravel()" + "[:, None]" * (after > 1)
+    inner = ", None" * (after != 1)
+    along = f"{_index_text(writer, index)}.ravel()" + "[:, None]" * (after != 1)
     places = along
-    if before > 1:
+    if before != 1:
         places = f"{np_}.arange({before})[:, None{inner}] * {shape[lead]} + {along}"
-    if after > 1:
+    if after != 1:
         places = f"({places}) * {after} + {np_}.arange({after})"
     if index.has_gaps:
         places = f"{np_}.where({along} < 0, {math.prod(shape)}, {places})"

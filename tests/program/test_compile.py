@@ -1008,3 +1008,16 @@ def test_a_seed_that_equals_a_row_of_the_gradient_is_its_own(engine):
     text = "param x[2]\nh = diag(x)\nm = max(h, axis=-2)\nL = m @ m + sum(diag(h))"
     f = gc.parse(text).compile("L", want="hessian", **engine)
     assert f(x=np.array([2.0, 1.0])).tolist() == [[2, 0], [0, 2]]
+
+
+EMPTY = [(3, 0), (0, 3), (3, 0, 2), (2, 3, 0), (0, 3, 2)]
+
+
+@every_engine
+@pytest.mark.parametrize("shape", EMPTY)
+def test_elements_that_are_taken_twice_from_an_array_of_none(shape, engine):
+    for axis in (axis for axis, size in enumerate(shape) if size):
+        sizes = ",".join(map(str, shape))
+        text = f"input x[{sizes}]\nz = take(sin(x), [0, 0], axis={axis})\nL = sum(z**2)"
+        value, slopes = gc.parse(text).compile("L", ["x"], **engine)(np.ones(shape))
+        assert value == 0 and slopes["x"].shape == shape

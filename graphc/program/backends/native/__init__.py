@@ -1,5 +1,6 @@
 """auto: the fastest engine that is there. Native blocks, points and the tape for graphs of scalars,
-NumPy with our own vector maths for tensors, NumPy alone without the library; modules are NumPy's.
+NumPy with native chains of element-wise operations for tensors, NumPy alone without the library;
+modules are NumPy's.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from .plans import Plan
 from .steps import steps
 
 MOST_ROWS = 300  # of a chain
-MOST_READ = 60  # arrays that it reads
 MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
 MANY_ELEMENTS = 30_000
 BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
