@@ -83,7 +83,10 @@ def _engines() -> dict[str, dict[str, str]]:
     return {
         "scalars": {"engine": "blocks", "reason": "native, one point or many at a time"},
         "large": {"engine": "tape", "reason": "native, one point of a large graph of scalars"},
-        "tensors": {"engine": "numpy", "reason": "NumPy, with native chains of element-wise operations"},
+        "tensors": {
+            "engine": "numpy",
+            "reason": "NumPy, with native chains of element-wise operations",
+        },
     }
 
 
