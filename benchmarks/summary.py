@@ -38,24 +38,24 @@ missing are left out. `python benchmarks/summary.py > docs/benchmarks.md` writes
 NOTES = """
 ## Where it is slow, and why
 
-- Tensors run on NumPy: each operation costs a call of it, which shows where arrays are short.
-  Sparse matrices that are evaluated very often are worth `backend="c"` (W4).
-- Built by gcc, a sparse matrix of graphc takes 60 to 70 ms of CPU time, a third of which an
-  empty file takes: a 65th of CasADi's time for the short Hessian of W4.
-- jax fuses element-wise operations into one loop, compiled for the graph in about a second; NumPy
-  makes a pass over memory for each. That is the factor of up to 1.6 where arrays are long (GMM,
-  k-means, hand tracking, bundle adjustment). In an LSTM of width 32 each of the 49 operations of a
-  step is a call of about a microsecond on 32 numbers, and the factor is 8.
+- Element-wise operations of tensors are native chains; products, reductions and selections cost a
+  call of NumPy each, about a microsecond, which shows where arrays are short (hand tracking).
+- Built by gcc, a sparse matrix of graphc takes 60 to 95 ms of CPU time, a third of which an
+  empty file takes; through `f.buffers()` it needs no compiler (W4).
+- A call by keywords takes about 1.4 us besides what it computes: of 4.9 us at 100 layers (W1).
 - A loop is unrolled: the set-up of an LSTM or an ODE grows with its steps, jax's `scan` does not.
 - On a processor without AVX-512, C with libmvec that is compiled for one graph is up to a tenth
   faster than the block interpreter, after seconds of compiling.
 - Set-up: every operation is read, derived, rewritten and planned in Python, 10 to 30 microseconds
   each.
-- A check (W6) evaluates some 2 700 neighbours of 499 parameters, which is about half of its time; a
-  sixth is the interpreter (the value, the rules where a derivative is 0, a complex step), the rest
-  is Python around them. torch's `fast_mode` measures one random direction.
-- A graph of a million nodes that was declared by operators takes 120 bytes for each row, as much
-  memory as CasADi's; from arrays it takes a third of that.
+- A check (W6) evaluates some 2 700 neighbours of 499 parameters, which takes as long as all of
+  torch's `fast_mode`, which measures one random direction; the rest is the interpreter (the value,
+  the rules where a derivative is 0, a complex step) and Python around them.
+- A graph of a million nodes that was declared by operators takes 92 bytes for each row and 56 for
+  each node that the caller holds, together as much memory as CasADi's; from arrays a third of that.
+- All pairs of 3 000 nodes into a given array are 72 MB written in 4 ms, which is what memory takes.
+- In one process with the other parts of W1, C with libmvec runs two to four times slower than by
+  itself; the figures over many points are from a process of their own.
 - Checkpoints by a number of layers run nearly every layer a second time. In a chain of tanh nearly
   all the time is tanh, so the factor is close to 2; a budget shortens the blocks of points first.
 """
