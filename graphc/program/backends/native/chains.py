@@ -31,10 +31,8 @@ MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
 MANY_ELEMENTS = 30_000
 BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
 Link = Callable[..., Callable[..., None]]
-ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
-
-
 Input = tuple[ProgramRow, str]
+ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
 
 
 @dataclass(eq=False)
@@ -116,8 +114,6 @@ class Chains:
         op = program.ops[row]
         if not program.shape(row):
             return False
-        if op in OPERATIONS:
-            return OPERATIONS[op].factors(program.settings(row)) is not None
         # conditions are numbers in a chain, and none where NumPy makes them, as for the caller
         if row in self.wanted and program.is_condition(row):
             return False
@@ -125,6 +121,8 @@ class Chains:
             is_mask = program.is_condition(operand) and program.shape(operand)
             if is_mask and operand not in self.of:
                 return False
+        if op in OPERATIONS:
+            return OPERATIONS[op].factors(program.settings(row)) is not None
         if op == "power":
             return True
         return has(FUNCTIONS[op]) and len(operands) == kernels()[op].operands

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ....shapes import Shape
 from ....table.places import Slice, chosen
 from ...array_text import ArrayText
 from ...library import Library
@@ -78,7 +79,7 @@ class Refilled(ChainedWorkspace):
     def lines(self) -> list[str]:
         order = [row for row in self.one.schedule.order if row not in self.free]
         names = {row: piece[0] for row, piece in self.free.items()}
-        lines = self._steps(order, names)
+        lines = self._single_steps(order, names)
         if isinstance(self.one.results, Sparse):
             lines += self._entries(self.one.results, names)
         else:
@@ -89,11 +90,10 @@ class Refilled(ChainedWorkspace):
         self.text.preamble += self._making()
         return lines
 
-    def _copied(self, name: str, target: str, shape: Any) -> str:
+    def _copied(self, name: str, target: str, shape: Shape) -> str:
         if not shape:
             return f"{target}[...] = {name}"
-        link, sizes = copying(self.text.dtype), self.text.shape(shape)
-        return self._linked(link, sizes, [name], [False], [target])
+        return self._linked(copying(self.text.dtype), shape, [name], [target])
 
     def _entries(self, matrix: Sparse[ProgramRow], names: dict[ProgramRow, str]) -> Iterator[str]:
         """The lines that put entries in their places; what never changes is written each time, too.
@@ -142,7 +142,7 @@ class Refilled(ChainedWorkspace):
             read.append(self._seen(name, f"[{at}:{at + piece.count}]"))
             target = self._seen(data, subscript)
             at += piece.count
-            yield self._linked(link, f"({piece.count},)", read, [False] * len(read), [target])
+            yield self._linked(link, (piece.count,), read, [target])
 
 
 def _slices(places: Any) -> list[Slice]:

@@ -7,10 +7,11 @@ when the workspace is made. What a call brings, and what it hands over, is told 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
+from ....shapes import Shape
 from ....table.matrix_form import Piece
 from ....table.tensors import OPERATIONS
 from ...array_text import ArrayText, site
@@ -55,8 +56,12 @@ class ChainedWorkspace(Workspace):
         return self.text.call("asarray", found, f"dtype={self.np}.{self.text.dtype}")[0]
 
     def _steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
+        return self._together(self._single_steps(order, names))
+
+    def _single_steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
+        """The lines with a call for each chain."""
         self.chains = Chains(self.program, order, self.wanted, self._is_view)
-        return self._together(super()._steps(self.chains.order(), names))
+        return super()._steps(self.chains.order(), names)
 
     def _together(self, lines: Sequence[str]) -> list[str]:
         """The lines, with one call for chains that follow one another and are told nothing more."""
@@ -184,9 +189,9 @@ class ChainedWorkspace(Workspace):
         """The call of a chain."""
         name = dict(zip(chain.reads, reads, strict=True))
         inputs = [self._seen(name[row], subscript) for row, subscript in chain.inputs]
-        numbers = [not self.program.shape(row) for row, _ in chain.inputs]
+        numbers = {name[row] for row in chain.reads if not self.program.shape(row)}
         link = self.chains.link(chain, self.text.dtype)
-        return self._linked(link, self.text.shape(chain.shape), inputs, numbers, writes)
+        return self._linked(link, chain.shape, inputs, writes, numbers)
 
     def _seen(self, name: str, subscript: str) -> str:
         """An array through a subscript: a view, made once where the array stays where it is."""
@@ -206,20 +211,20 @@ class ChainedWorkspace(Workspace):
     def _linked(
         self,
         link: Link,
-        shape: str,
+        shape: Shape,
         reads: Sequence[str],
-        numbers: Sequence[bool],
         writes: Sequence[str],
+        numbers: Collection[str] = (),
     ) -> str:
         """The call of what a link makes; what stays where it is, is told when that is made."""
-        told, brought = [], []
-        for text, is_number in zip(
-            [*reads, *writes], [*numbers, *[False] * len(writes)], strict=True
-        ):
-            stays = text in self.fixed or text in self.constants
-            told.append(text if stays else "..." if is_number else "None")
-            brought += [text] * (not stays)
-        name = self._made("chain", f"{self._given('link', link)}({shape}, {', '.join(told)})")
+        told, brought = [self.text.shape(shape)], []
+        for text in (*reads, *writes):
+            if text in self.fixed or text in self.constants:
+                told.append(text)
+            else:
+                told.append("..." if text in numbers else "None")
+                brought.append(text)
+        name = self._made("chain", f"{self._given('link', link)}({', '.join(told)})")
         call = f"{name}({', '.join(brought)})"
         if brought:
             self.taken[name] = None
@@ -244,13 +249,12 @@ class ChainedWorkspace(Workspace):
         if operands[0] == target and self._is_among(*program.operands[row]):
             return super()._written(run, operands, target)  # NumPy copies what overlaps
         (whole, part), dtype = operands, self.text.dtype
-        lines, first = [], program.operands[row][0]
+        first, second = program.operands[row]
+        lines = []
         if whole != target:
             number = program.number(first)
             link = copying(dtype) if number is None else filling(number, dtype)
             read = [whole] * (number is None)
-            shape = self.text.shape(program.shape(row))
-            lines.append(self._linked(link, shape, read, [False] * len(read), [target]))
+            lines.append(self._linked(link, program.shape(row), read, [target]))
         view = self._seen(target, f"[{place}]")
-        shape = self.text.shape(program.shape(program.operands[row][1]))
-        return [*lines, self._linked(adding(dtype), shape, [view, part], [False] * 2, [view])]
+        return [*lines, self._linked(adding(dtype), program.shape(second), [view, part], [view])]
