@@ -9,6 +9,7 @@ import ctypes
 import gc
 import math
 import sys
+from array import array
 from collections.abc import Callable
 
 WORD, LONG = ctypes.c_int32, ctypes.c_int64
@@ -76,6 +77,43 @@ class Again:
         return float(self.function(1.0, 4.0)[0])
 
 
+def linked(library: ctypes.PyDLL, address: int) -> None:
+    """Chains over arrays that are told when a chain is made, or brought by a call."""
+    library.graphc_link.restype = library.graphc_links.restype = ctypes.py_object
+    library.graphc_link.argtypes = (ctypes.c_void_p, ctypes.py_object)
+    library.graphc_links.argtypes = (ctypes.py_object,)
+    x, p, s = array("d", [1.0, 2.0, 3.0]), array("d", [0.0] * 3), array("d", [0.0] * 3)
+    about = ("owner", (3,), (x, ..., None, s), None, ...)
+    before = sys.getrefcount(about)
+    chain = library.graphc_link(address, about)
+    for _ in range(2000):
+        assert chain(0.5, p) is None
+    assert p.tolist() == [0.5, 1.0, 1.5] and math.isclose(s[1], math.sin(2.0), rel_tol=1e-15)
+    for wrong in ((), (0.5,), ("0.5", p), (0.5, array("f", [0.0] * 3)), (0.5, b"12345678" * 3)):
+        try:
+            chain(*wrong)
+        except (TypeError, BufferError):
+            continue
+        raise AssertionError(f"{wrong} was taken")
+    del chain
+    assert sys.getrefcount(about) == before
+    product = array("d", [0.0] * 3)
+    silent = library.graphc_link(address, ("owner", (3,), (x, p, product, s), None, ...))
+    run = library.graphc_links((silent, silent))
+    del silent
+    assert run() is None and product.tolist() == [0.5, 2.0, 4.5]
+    for refused in (None, (3,), (chain_of_nothing,)):
+        try:
+            library.graphc_links(refused)
+        except (TypeError, SystemError, ValueError):
+            continue
+        raise AssertionError(f"{refused} was taken")
+
+
+def chain_of_nothing() -> None:
+    """No function of the library."""
+
+
 def bare(file: str) -> None:
     """Functions that the library makes of plans: their results, errors and references."""
     library = ctypes.PyDLL(file)
@@ -88,6 +126,7 @@ def bare(file: str) -> None:
     call = library.graphc_callable(address, owner)
     assert sys.getrefcount(owner) == before + 1
     formed(library, address)
+    linked(library, address)
     found = call(2.0, 3)
     assert found[0] == 6.0 and math.isclose(found[1], math.sin(2.0), rel_tol=1e-15)
     for wrong in ((1.0,), (1.0, 2.0, 3.0), (1.0, "2"), (None, 1.0)):
