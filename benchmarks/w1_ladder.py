@@ -70,7 +70,7 @@ def graphc_run(graph, at, wrt, **settings):
 
     def run():
         value, gradient = f(**at)
-        return (value, *(gradient[name] for name in wrt))
+        return (value, *gradient.values())
 
     return run
 
@@ -349,11 +349,11 @@ def main() -> None:
     for layers in (5, 20) if chosen.quick else (5, 20, 100, 1000, 10_000):
         title = f"W1 one point: ladder of {layers} layers"
         # the derivative underflows on 10 000 rungs: there the values agree trivially
-        call = (Goal("casadi, ordinary call", 0.2),)
+        call = (Goal("casadi, ordinary call", 0.2),) * (layers <= 100)
         results.append(compare(title, one_point(layers), chosen, call))
         title = f"W1 one point through buffers: ladder of {layers} layers"
         in_c = Goal("casadi, C by gcc -O3", 1.0, ours="graphc, C")
-        through = (Goal("casadi SX, buffers", 0.8), in_c)
+        through = (Goal("casadi SX, buffers", 0.8), in_c) * (layers <= 100)
         results.append(compare(title, buffer_contenders(layers), chosen, through))
     points = many_points(chosen.quick)
     limit = Goal("the plan as C, libmvec", 0.95)

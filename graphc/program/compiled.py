@@ -105,11 +105,15 @@ class Compiled:
             given = tuple(named.values())
         elif named or len(given) != len(self.arguments):
             given = self._arranged(given, named)
-        if self._at_numbers is not None and NUMBERS.issuperset(map(type, given)):
-            try:
-                return self._at_numbers(*given)
-            except ArithmeticError as error:
-                raise self._told(error, given) from None
+        if self._at_numbers is not None:
+            for value in given:
+                if type(value) not in NUMBERS:
+                    break
+            else:
+                try:
+                    return self._at_numbers(*given)
+                except ArithmeticError as error:
+                    raise self._told(error, given) from None
         for place, value in enumerate(given):
             if type(value) not in PLAIN and not (
                 type(value) is np.ndarray and value.dtype.kind in "fiub"
