@@ -42,7 +42,7 @@ NOTES = """
   call of NumPy each, about a microsecond, which shows where arrays are short (hand tracking).
 - Built by gcc, a sparse matrix of graphc takes 60 to 95 ms of CPU time, a third of which an
   empty file takes; through `f.buffers()` it needs no compiler (W4).
-- A call by keywords takes about 1.4 us besides what it computes: of 4.9 us at 100 layers (W1).
+- A call by keywords takes about 0.8 us besides what it computes: of 4.1 us at 100 layers (W1).
 - A loop is unrolled: the set-up of an LSTM or an ODE grows with its steps, jax's `scan` does not.
 - On a processor without AVX-512, C with libmvec that is compiled for one graph is up to a tenth
   faster than the block interpreter, after seconds of compiling.
