@@ -1010,11 +1010,11 @@ def test_a_seed_that_equals_a_row_of_the_gradient_is_its_own(engine):
     assert f(x=np.array([2.0, 1.0])).tolist() == [[2, 0], [0, 2]]
 
 
-EMPTY = [(3, 0), (0, 3), (3, 0, 2), (2, 3, 0), (0, 3, 2)]
+OF_NONE = [(3, 0), (0, 3), (3, 0, 2), (2, 3, 0), (0, 3, 2)]
 
 
 @every_engine
-@pytest.mark.parametrize("shape", EMPTY)
+@pytest.mark.parametrize("shape", OF_NONE)
 def test_elements_that_are_taken_twice_from_an_array_of_none(shape, engine):
     for axis in (axis for axis, size in enumerate(shape) if size):
         sizes = ",".join(map(str, shape))

@@ -17,7 +17,6 @@ import numpy as np
 from graphc.algebra import rewrites
 from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
-from graphc.native import arrays
 from graphc.native.library import native
 from graphc.program import buffers, running, sparse, wants
 from graphc.program.backends.native import chains, plans, tape
@@ -556,12 +555,6 @@ def a_chain_writes_over_what_it_still_reads() -> None:
     original = chained.ChainedWorkspace._chain_step
     chained.ChainedWorkspace._overwritten = overwritten  # type: ignore[method-assign]
     chained.ChainedWorkspace._chain_step = chain_step  # type: ignore[method-assign]
-
-
-@fault
-def a_reshaped_copy_is_taken_for_a_view() -> None:
-    _record("reshape", stays=lambda settings, whole: True)
-    arrays.seen = lambda view, whole: view
 
 
 @fault
