@@ -3,7 +3,7 @@
    An operand is read or written where it stands if its elements follow one another in the order of
    the shape, and moved block by block if they do not: views and broadcasts need no copy. */
 
-#define MOST_AXES 32
+#define MOST_AXES 64 /* as many as NumPy's arrays have */
 
 typedef struct {
     char *base;

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .planning import Plan
     from .question import Question
+    from .refilling import Buffers
 
 STYLES = ("readable", "fast")
 Passes = tuple[Table, ...]
@@ -58,6 +59,8 @@ class Backend:
     require: Callable[[], None] = _runs_anywhere  # refuses to compile where it cannot run
     compared: tuple[str, ...] = STYLES  # styles of modules that compare derivatives with values
     engine: Callable[[Task, Options], tuple[str, str]] | None = None  # what runs a task, and why
+    # (task, options, function) -> arrays that are filled and read around calls; None: the usual
+    buffers: Callable[[Task, Options, Callable[..., Any]], Buffers] | None = None
     short: Callable[[Question, Options], tuple[Task, Plan] | None] | None = None  # a way that
     # derives nothing, for questions that it can answer
     writes: Backend | None = None  # another back end whose modules stand for this one's

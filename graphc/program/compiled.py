@@ -18,10 +18,11 @@ from ..collecting import collection_rests
 from ..errors import GraphcError, listing, nearest
 from ..files import file_at, write_file
 from ..table.late import LATE
+from . import refilling
 from .module import Task
 from .options import Options
 from .planning import Plan, files, written
-from .refilling import Buffers, copying
+from .refilling import Buffers
 from .shipping import Shipment, in_python
 from .sparse import Sparse
 
@@ -138,9 +139,8 @@ class Compiled:
         """Arrays to be filled and read, around calls that allocate nothing; each is one point."""
         if self._task.reduce:
             raise GraphcError("buffers() hold one point; leave reduce= out")
-        function = self._function(self._options.dtype)
-        made = getattr(function, "buffers", None)
-        return copying(self._task, function, self._options.dtype) if made is None else made()
+        made = self._options.backend.buffers or refilling.buffers
+        return made(self._task, self._options, self._function(self._options.dtype))
 
     @property
     def pattern(self) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..structure.rows import Row
 from .module import Task
 from .question import Matrix, Results
 from .sparse import Sparse
+
+if TYPE_CHECKING:
+    from .options import Options
 
 Key = Any  # a name, or (of, wrt) where both were listed
 
@@ -66,6 +69,12 @@ def standing(one: Task, dtype: str) -> tuple[dict[str, Any], dict[Key, Any]]:
         for key, part in parts(one.results, one.asked.want.name)
     }
     return args, results
+
+
+def buffers(one: Task, chosen: Options, function: Callable[..., Any]) -> Buffers:
+    """The function's own buffers, or such around it."""
+    made: Callable[[], Buffers] | None = getattr(function, "buffers", None)
+    return copying(one, function, chosen.dtype) if made is None else made()
 
 
 def copying(one: Task, function: Callable[..., Any], dtype: str) -> Buffers:

@@ -152,6 +152,15 @@ def test_arrays_of_bare_numbers_are_floats():
         same(*both(g, {"A": -1.0, "B": np.ones(3)}, of="L", wrt=["A"], mode=mode))
 
 
+def test_arrays_of_many_axes():
+    """A second derivative has the axes three times."""
+    sizes = ",".join("1" * 5 + "23" + "1" * 5)
+    g = gc.parse(f"input x[{sizes}]\nL = sum(exp(x)*x + sin(x))**2")
+    at = {"x": X[:2, :3].reshape([int(size) for size in sizes.split(",")])}
+    for want in ("value_and_grad", "hessian"):
+        same(*both(g, at, of="L", wrt=["x"], want=want), 1e-11)
+
+
 def test_results_are_nobodys_memory():
     g = gc.parse("param x[3]\ny = exp(x)\nz = y[1:]\nL = sum(y)")
     f = g.compile(want="values")

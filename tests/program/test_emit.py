@@ -197,9 +197,11 @@ def test_saved_modules_run(tmp_path):
 
 def test_the_source_computes_what_the_function_does():
     graph = gc.parse("input X[n,2]\nparam w[2]\nL = sum(tanh(X @ w)**2)")
-    f = graph.compile("L", ["w"])
+    f, numpy = graph.compile("L", ["w"]), graph.compile("L", ["w"], backend="numpy")
     X, w = np.arange(6.0).reshape(3, 2), np.array([0.1, -0.2])
     value, slopes = load(f.source, "value_and_grad")(X, w)
+    again, others = numpy(X, w)
+    assert value == again and np.array_equal(slopes["w"], others["w"])
     again, others = f(X, w)
     np.testing.assert_allclose(value, again, rtol=1e-14)
     np.testing.assert_allclose(slopes["w"], others["w"], rtol=1e-14)

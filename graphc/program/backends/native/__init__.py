@@ -6,11 +6,11 @@ modules are NumPy's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ....native import arrays
+from ... import refilling
 from ...backend import Backend, Blocks, Passes
 from ...library import Library
 from ...module import Task
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from ...options import Options
     from ...planning import Plan
     from ...question import Question
+    from ...refilling import Buffers
 
 LIBRARY = Library("numpy", arrays.__name__, "np", vector=True)
+BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
 MANY_ROWS = 10_000  # of a graph that is not derived for one point
 
 
@@ -40,9 +42,10 @@ def passes(style: str, points: bool) -> Passes:
     """The rewrites: those of what will run."""
     if style != "fast" or missing():
         return NUMPY.passes(style, points)
+    from .kernels import AS_NUMBERS
     from .kernels import passes as of_kernels
 
-    return of_kernels() if points else fast(LIBRARY.has)
+    return of_kernels() if points else (*fast(LIBRARY.has), AS_NUMBERS)
 
 
 def engine(one: Task, chosen: Options) -> tuple[str, str]:
@@ -67,16 +70,22 @@ def function(one: Task, chosen: Options) -> Callable[..., Any]:
         return Tape(one, one.tape, lambda: _over_points(one.asked, chosen))
     if one.asked.graph.has_tensors:
         from .kernels import offer
-        from .tensor_buffers import buffers
         from .tensors import body
 
         offer(arrays)
-        made = loaded(one, body, LIBRARY, chosen.dtype)
-        made.buffers = partial(buffers, one, made, LIBRARY, chosen.dtype)  # type: ignore[attr-defined]
-        return made
+        return loaded(one, body, LIBRARY, chosen.dtype)
     from .plans import Engine
 
     return Engine(one, chosen.dtype)
+
+
+def buffers(one: Task, chosen: Options, made: Callable[..., Any]) -> Buffers:
+    """The buffers of a function."""
+    if chosen.style != "fast" or missing() or not one.asked.graph.has_tensors:
+        return refilling.buffers(one, chosen, made)
+    from .tensor_buffers import buffers as of_tensors
+
+    return of_tensors(one, chosen, made, LIBRARY)
 
 
 def _over_points(asked: Question, chosen: Options) -> Callable[..., Any]:
@@ -107,9 +116,10 @@ AUTO = Backend(
     module=NUMPY.module,
     function=function,
     engine=engine,
+    buffers=buffers,
     short=short,
     writes=NUMPY,
-    blocks=Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62),
+    blocks=BLOCKS,
     checkpoints=True,
     sparse=True,
 )

@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ....algebra.exact import as_float
 from ....native.library import native
 from ....shapes import Shape
 from ....structure.rows import NO_SETTINGS
 from ....table.functions import FUNCTIONS
 from ....table.tensors import OPERATIONS
-from ...backend import Blocks
 from ...program import Program, ProgramRow
 from ...scheduling import CHEAP
+from . import BLOCKS
 from .kernels import has, kernels
 from .plans import Plan
 from .steps import steps
@@ -29,7 +31,6 @@ from .steps import steps
 MOST_ROWS = 300  # of a chain
 MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
 MANY_ELEMENTS = 30_000
-BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
 Link = Callable[..., Callable[..., None]]
 Input = tuple[ProgramRow, str]
 ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
@@ -123,8 +124,6 @@ class Chains:
                 return False
         if op in OPERATIONS:
             return OPERATIONS[op].factors(program.settings(row)) is not None
-        if op == "power":
-            return True
         return has(FUNCTIONS[op]) and len(operands) == kernels()[op].operands
 
     def _may_join(self, row: ProgramRow, chain: Chain, there: dict[ProgramRow, int]) -> bool:
@@ -185,7 +184,7 @@ class Chains:
         return len(known) == len(chain.shape) and math.prod(known) >= MANY_ELEMENTS
 
     def _is_number(self, row: ProgramRow) -> bool:
-        return self.program.ops[row] in ("const", "pi") and not self.program.shape(row)
+        return self.program.ops[row] == "const" and not self.program.shape(row)
 
     def _inputs(self, row: ProgramRow) -> list[Input]:
         """What a row reads."""
@@ -215,22 +214,14 @@ class Chains:
         moves: list[tuple[str, ...]] = []
         for k, row in enumerate(chain.rows, start=len(known)):
             op, inside = program.ops[row], [self._told(one, known) for one in self._inputs(row)]
-            if op in OPERATIONS:
-                op = "mul"
-            elif op == "power":
-                op = "pow"
-                inside.append(_number(program.settings(row)["exponent"]))
-            moves.append((op, *inside))
+            moves.append(("mul" if op in OPERATIONS else op, *inside))  # one that has factors
             known[row, ""] = str(k)
         places = {row: k for k, row in enumerate(chain.rows)}
         writes = tuple(places[row] for row in chain.writes)
         return _link(len(chain.inputs), tuple(moves), writes, dtype)
 
     def _told(self, one: Input, known: dict[Input, str]) -> str:
-        if one in known:
-            return known[one]
-        value = self.program.settings(one[0]).get("value")
-        return _number(math.pi if value is None else value)
+        return known[one] if one in known else _number(self.program.settings(one[0])["value"])
 
 
 def adding(dtype: str) -> Link:
@@ -273,9 +264,8 @@ def _link(
         ]
         rows.append(program.shared(op, tuple(inside), NO_SETTINGS))
     made = steps(program, rows[reads:], [rows[reads + k] for k in writes])
-    plan = Plan(
-        made, dtype, BLOCKS.length((made.blocks + reads) * (8 if dtype == "float64" else 4))
-    )
+    each = (made.blocks + reads) * np.dtype(dtype).itemsize
+    plan = Plan(made, dtype, BLOCKS.length(each))
     library = native().library
 
     def link(shape: tuple[int, ...], *arrays: Any) -> Callable[..., None]:

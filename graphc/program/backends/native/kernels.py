@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ....algebra.rewrites import Table
 from ....structure.rows import CONDITIONS, NO_SETTINGS, Settings
 from ....table.functions import FUNCTIONS, Function
 from ....table.matrix_form import ATOM, Piece
@@ -69,9 +70,13 @@ def _as_number(program: Program, args: Sequence[ProgramRow], settings: Settings)
     return program.constant(math.pi)
 
 
+# An exponent and pi are numbers like any others.
+AS_NUMBERS: Table = {"power": (_as_pow,), "pi": (_as_number,)}
+
+
 def passes() -> Passes:
     """The rewrites before a program is planned: what has no kernel is composed of what has one."""
-    return (*passes_for(has), {"power": (_as_pow,), "pi": (_as_number,)})
+    return (*passes_for(has), AS_NUMBERS)
 
 
 def fused_name(outer: str, place: int, inner: str) -> str:

@@ -6,12 +6,13 @@ Nothing is left to be told at a call, so that one whose operations are all nativ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....shapes import Shape
 from ....table.places import Slice, chosen
+from ... import refilling
 from ...array_text import ArrayText
 from ...library import Library
 from ...module import Task, module
@@ -19,24 +20,26 @@ from ...naming import Naming
 from ...program import ProgramRow
 from ...question import Matrix
 from ...refilling import Buffers, parts, standing
-from ...refilling import copying as copying_results
 from ...running import load
 from ...sparse import Sparse
 from .chains import adding, copying
 from .tensors import ChainedWorkspace
 
+if TYPE_CHECKING:
+    from ...options import Options
+
 MOST_SLICES = 4  # into which places of a sparse matrix are divided
 
 
-def buffers(one: Task, function: Callable[..., Any], library: Library, dtype: str) -> Buffers:
+def buffers(one: Task, chosen: Options, function: Callable[..., Any], library: Library) -> Buffers:
     """Arrays for the arguments and the results, and what fills these.
 
     Blocks of a matrix, and rows that run twice, are left to the function.
     """
     found = [part for _, part in parts(one.results, one.asked.want.name)]
     if one.schedule.recomputed or any(isinstance(part, Matrix) for part in found):
-        return copying_results(one, function, dtype)
-    args, results = standing(one, dtype)
+        return refilling.copying(one, function, chosen.dtype)
+    args, results = standing(one, chosen.dtype)
     given: dict[str, Any] = {}
     inside: list[str] = []
 
@@ -44,7 +47,7 @@ def buffers(one: Task, function: Callable[..., Any], library: Library, dtype: st
         inside.extend(Refilled(one, text, naming, args, list(results.values())).lines())
         return "\n    ".join([f"def {one.asked.want.name}():", *inside, "return"]) + "\n"
 
-    text = module([one], lambda _: written, library, dtype, check=False, given=given)
+    text = module([one], lambda _: written, library, chosen.dtype, check=False, given=given)
     run = load(text, one.asked.want.name, library.packages, given)
     if len(inside) == 1 and inside[0].endswith("()"):
         run = run.__globals__[inside[0][:-2]]  # nothing between: it is a function of C

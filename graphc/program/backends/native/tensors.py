@@ -12,14 +12,13 @@ from itertools import groupby
 from typing import Any
 
 from ....shapes import Shape
-from ....table.matrix_form import Piece
 from ....table.tensors import OPERATIONS
 from ...array_text import ArrayText, site
 from ...buffers import Run
 from ...module import Task
 from ...naming import Naming
 from ...program import ProgramRow
-from ..numpy.fast_tensors import Buffer, Workspace
+from ..numpy.fast_tensors import Buffer, Held, Pieces, Step, Workspace
 from .chains import Chain, Chains, Link, adding, copying, filling, together
 
 
@@ -48,7 +47,7 @@ class ChainedWorkspace(Workspace):
         self.links: dict[int, str] = {}  # names by which the text knows objects
         self.silent: dict[str, str] = {}  # calls that bring nothing, and what they call
 
-    def _of_numbers(self, row: ProgramRow, pieces: Sequence[Piece]) -> str:
+    def _of_numbers(self, row: ProgramRow, pieces: Pieces) -> str:
         found = super()._of_numbers(row, pieces)
         if not self.program.shape(row) or self.program.is_condition(row):
             return found
@@ -121,13 +120,7 @@ class ChainedWorkspace(Workspace):
         """A chain still reads after it has written."""
         return () if run.row in self.chains.of else super()._overwritten(run)
 
-    def _step(
-        self,
-        run: Run,
-        pieces: Sequence[Piece],
-        around: Sequence[Buffer | None],
-        reusable: Sequence[Buffer | None],
-    ) -> tuple[str, Buffer | None, list[str]]:
+    def _step(self, run: Run, pieces: Pieces, around: Held, reusable: Held) -> Step:
         row = run.row
         if row in self.chains.of:
             return self._chain_step(run, pieces)
@@ -148,7 +141,7 @@ class ChainedWorkspace(Workspace):
         self.taken.update((text, None) for text in mentioned if text in self.fixed)
         return name, buffer, lines
 
-    def _stays(self, row: ProgramRow, pieces: Sequence[Piece]) -> bool:
+    def _stays(self, row: ProgramRow, pieces: Pieces) -> bool:
         """Whether a row is a view of what stays where it is."""
         if not self._is_view(row) or pieces[0][0] not in self.fixed:
             return False
@@ -161,14 +154,12 @@ class ChainedWorkspace(Workspace):
     def _dtype(self, row: ProgramRow) -> str:
         return self.text.dtype if row in self.chains.of else super()._dtype(row)
 
-    def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
+    def _buffer_for(self, run: Run, reusable: Held) -> Buffer:
         buffer = super()._buffer_for(run, reusable)
         self.fixed[self.buffers[buffer]] = True
         return buffer
 
-    def _chain_step(
-        self, run: Run, pieces: Sequence[Piece]
-    ) -> tuple[str, Buffer | None, list[str]]:
+    def _chain_step(self, run: Run, pieces: Pieces) -> Step:
         """One array that a chain writes; it runs when it has all of them."""
         row, chain = run.row, self.chains.of[run.row]
         buffer, lines = None, []

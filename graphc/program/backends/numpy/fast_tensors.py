@@ -20,6 +20,9 @@ from ...readable import Returned
 from .ufuncs import into
 
 Buffer = tuple[tuple[str, str], int]  # ((shape, dtype), number)
+Held = Sequence[Buffer | None]
+Pieces = Sequence[Piece]
+Step = tuple[str, Buffer | None, list[str]]  # the name of a value, its buffer, lines
 MOST_SPACES = 4  # workspaces that a module keeps, one for each set of sizes
 
 
@@ -63,7 +66,7 @@ class Workspace:
         self.text.preamble.append(f"{name} = {self._of_numbers(row, pieces)}")
         return name
 
-    def _of_numbers(self, row: ProgramRow, pieces: Sequence[Piece]) -> str:
+    def _of_numbers(self, row: ProgramRow, pieces: Pieces) -> str:
         """A value whose operands may be bare numbers."""
         return self.text.piece(self.program, row, pieces)[0]
 
@@ -142,14 +145,8 @@ class Workspace:
             names[run.row] = name
         return lines
 
-    def _step(
-        self,
-        run: Run,
-        pieces: Sequence[Piece],
-        around: Sequence[Buffer | None],
-        reusable: Sequence[Buffer | None],
-    ) -> tuple[str, Buffer | None, list[str]]:
-        """The name of a run's value, its buffer, and the lines that compute it."""
+    def _step(self, run: Run, pieces: Pieces, around: Held, reusable: Held) -> Step:
+        """What computes a run, from the texts of its operands and the buffers that hold these."""
         name = self._name(run.row)
         if not self._fits_buffer(run.row):
             return name, None, [f"{name} = {self.text.piece(self.program, run.row, pieces)[0]}"]
@@ -196,7 +193,7 @@ class Workspace:
             return run.reads if len(run.reads) < 3 or op == "where" else ()
         return run.reads[: OPERATIONS[op].overwrites]
 
-    def _buffer_for(self, run: Run, reusable: Sequence[Buffer | None]) -> Buffer:
+    def _buffer_for(self, run: Run, reusable: Held) -> Buffer:
         """The buffer of an operand that dies, or a free one."""
         kind = self.text.shape(self.program.shape(run.row)), self._dtype(run.row)
         for buffer in reusable:
