@@ -117,16 +117,22 @@ static void NAMED(chain)(Chain *chain) {
         for (int64_t i = 0; i < chain->block; i++) slots[k][i] = one;
     }
     const Step *end = plan->step + plan->steps;
+    /* what only moves goes straight out of one line, or straight into one */
+    const Operand *first = chain->operand, *second = first + 1;
+    const bool moves = plan->steps == 1 && plan->step->code == CODE_identity && arguments == 1;
+    const bool out = moves && first->is_line && !second->is_line;
+    const bool in = moves && !first->is_line && first->axes && second->is_line;
     for (int64_t start = 0, n; start < chain->total; start += n) {
         n = chain->total - start < chain->block ? chain->total - start : chain->block;
-        for (int64_t k = 0; k < operands; k++) {
-            Operand *x = chain->operand + k;
-            if (x->is_line)
-                slots[k] = (REAL *)(void *)x->base + start;
-            else if (x->axes && k < arguments)
-                NAMED(gather)(x, slots[k], n);
-        }
-        for (const Step *step = plan->step; step < end; step++)
+        for (int64_t k = 0; k < operands; k++)
+            if (chain->operand[k].is_line)
+                slots[k] = (REAL *)(void *)chain->operand[k].base + start;
+        if (in) slots[0] = slots[1];
+        if (out) slots[1] = slots[0];
+        for (int64_t k = 0; k < arguments; k++)
+            if (!chain->operand[k].is_line && chain->operand[k].axes)
+                NAMED(gather)(chain->operand + k, slots[k], n);
+        for (const Step *step = plan->step; step < end && !in && !out; step++)
             NAMED(blocks)[step->code](slots, step, n);
         for (int64_t k = arguments; k < operands; k++)
             if (!chain->operand[k].is_line) NAMED(scatter)(chain->operand + k, slots[k], n);

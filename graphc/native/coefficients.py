@@ -185,9 +185,8 @@ def normal_tail(end: int) -> Reduced:
     return tail(4, end, lambda a: a * normal(a) * mp.exp(a * a / 2), lambda a: mp.mpf(1))
 
 
-SINE = odd(mp.sin, lambda: mp.pi / 2)
-SMALL_SINE = odd(mp.sin, lambda: mp.pi / 4)
-SMALL_COSINE = Reduced(
+SINE = odd(mp.sin, lambda: mp.pi / 4)
+COSINE = Reduced(
     lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
     lambda z: z**2 / mp.cos(mp.sqrt(z)),
     to_square_of(lambda: mp.pi / 4),
@@ -212,9 +211,8 @@ ARC_SINE = odd(mp.asin, lambda: mp.mpf(1) / 2)
 ARC_TANGENT = odd(mp.atan, lambda: mp.tan(mp.pi / 8))
 
 POLYNOMIALS = (
-    Polynomial("vm_sine", SINE, 7),
-    Polynomial("vm_small_sine", SMALL_SINE, 5),
-    Polynomial("vm_small_cosine", SMALL_COSINE, 5),
+    Polynomial("vm_sine", SINE, 5),
+    Polynomial("vm_cosine", COSINE, 5),
     Polynomial("vm_exponential", EXPONENTIAL, 9, chains=2),
     Polynomial("vm_logarithm", LOGARITHM, 6),
     Polynomial("vm_unit_logarithm", UNIT_LOGARITHM, 9, chains=2),
@@ -225,9 +223,8 @@ POLYNOMIALS = (
     Polynomial("vm_arc_sine", ARC_SINE, 12, chains=2),
     Polynomial("vm_arc_tangent", ARC_TANGENT, 10, chains=2),
     Polynomial("vm_power_logarithm", POWER_LOGARITHM, 6),
-    Polynomial("vf_sine", SINE, 3, "float"),
-    Polynomial("vf_small_sine", SMALL_SINE, 2, "float"),
-    Polynomial("vf_small_cosine", SMALL_COSINE, 2, "float"),
+    Polynomial("vf_sine", SINE, 2, "float"),
+    Polynomial("vf_cosine", COSINE, 2, "float"),
     Polynomial("vf_exponential", EXPONENTIAL, 4, "float"),
     Polynomial("vf_logarithm", LOGARITHM, 2, "float"),
     Polynomial("vf_unit_logarithm", UNIT_LOGARITHM, 4, "float"),
@@ -254,11 +251,11 @@ class Constant:
 
 # A short part leaves room in its type: its product with a whole number is exact.
 CONSTANTS = (
-    Constant(("VM_INVERSE_PI",), lambda: 1 / mp.pi),
-    Constant(("VM_PI_1", "VM_PI_2", "VM_PI_3"), lambda: mp.pi, (53, 53)),
+    Constant(("VM_INVERSE_HALF_PI",), lambda: 2 / mp.pi),
+    Constant(("VM_HALF_PI_1", "VM_HALF_PI_2", "VM_HALF_PI_3"), lambda: mp.pi / 2, (53, 53)),
     Constant(
-        ("VM_PI_SHORT_1", "VM_PI_SHORT_2", "VM_PI_SHORT_3", "VM_PI_SHORT_4"),
-        lambda: mp.pi,
+        ("VM_HALF_PI_SHORT_1", "VM_HALF_PI_SHORT_2", "VM_HALF_PI_SHORT_3", "VM_HALF_PI_SHORT_4"),
+        lambda: mp.pi / 2,
         (33, 33, 33),
     ),
     Constant(("VM_QUARTER_PI_1", "VM_QUARTER_PI_2"), lambda: mp.pi / 4, (53,)),
@@ -269,11 +266,13 @@ CONSTANTS = (
     Constant(("VM_NORMAL_DENSITY",), lambda: 1 / mp.sqrt(2 * mp.pi)),
     Constant(("VM_TAN_EIGHTH",), lambda: mp.tan(mp.pi / 8)),
     Constant(("VM_COT_EIGHTH",), lambda: mp.cot(mp.pi / 8)),
-    Constant(("VF_INVERSE_PI",), lambda: 1 / mp.pi, (), "float"),
-    Constant(("VF_PI_1", "VF_PI_2", "VF_PI_3"), lambda: mp.pi, (24, 24), "float"),
+    Constant(("VF_INVERSE_HALF_PI",), lambda: 2 / mp.pi, (), "float"),
     Constant(
-        ("VF_PI_SHORT_1", "VF_PI_SHORT_2", "VF_PI_SHORT_3", "VF_PI_SHORT_4"),
-        lambda: mp.pi,
+        ("VF_HALF_PI_1", "VF_HALF_PI_2", "VF_HALF_PI_3"), lambda: mp.pi / 2, (24, 24), "float"
+    ),
+    Constant(
+        ("VF_HALF_PI_SHORT_1", "VF_HALF_PI_SHORT_2", "VF_HALF_PI_SHORT_3", "VF_HALF_PI_SHORT_4"),
+        lambda: mp.pi / 2,
         (11, 11, 11),
         "float",
     ),

@@ -84,13 +84,23 @@ EXPORT int graphc_pairs(const int32_t *from, const int32_t *to, const double *sl
 /* Numbers that nobody will look at soon, or zeros instead of none: written past the cache where the
    processor can, by whole lines of the cache, because a part of one would wait for its rest. */
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
+#if defined(__AVX512F__)
+#define PUT_AWAY(to, from) _mm512_stream_pd(to, (from) ? _mm512_loadu_pd(from) : _mm512_setzero_pd())
+#define TOGETHER 8
+#elif defined(__AVX__)
+#define PUT_AWAY(to, from) _mm256_stream_pd(to, (from) ? _mm256_loadu_pd(from) : _mm256_setzero_pd())
+#define TOGETHER 4
+#else
+#define PUT_AWAY(to, from) _mm_stream_pd(to, (from) ? _mm_loadu_pd(from) : _mm_setzero_pd())
+#define TOGETHER 2
+#endif
 static void put_away(double *line, const double *numbers, int64_t count) {
     int64_t i = 0;
     for (; i < count && ((uintptr_t)(line + i) & 63); i++) line[i] = numbers ? numbers[i] : 0.0;
     for (; i + 8 <= count; i += 8)
-        for (int64_t k = i; k < i + 8; k += 2)
-            _mm_stream_pd(line + k, numbers ? _mm_loadu_pd(numbers + k) : _mm_setzero_pd());
+        for (int64_t k = i; k < i + 8; k += TOGETHER)
+            PUT_AWAY(line + k, numbers ? numbers + k : NULL);
     for (; i < count; i++) line[i] = numbers ? numbers[i] : 0.0;
 }
 static void settle(void) { _mm_sfence(); }

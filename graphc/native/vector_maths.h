@@ -108,62 +108,88 @@ VM_INLINE double vm_product(double a, double b, double *low) {
 }
 
 /* ---- sin, cos, tan ----
- * x - n * pi, or with half-integer n, to within an ulp of the result: what is subtracted first is
- * exact, so that the result keeps its relative accuracy where x is the nearest number to a multiple
- * of pi/2. */
+ * x = r + n pi/2 with |r| <= pi/4, to within an ulp of r: what is subtracted first is exact, so that
+ * r keeps its relative accuracy where x is the nearest number to a multiple of pi/2. */
 #if VM_FMA
 #define VM_TURNS 0x1p28
 #else
-#define VM_TURNS 0x1p18 /* n must leave room in the 32 bits of the first parts of pi */
+#define VM_TURNS 0x1p18 /* n must leave room in the 32 bits of the first parts of pi/2 */
 #endif
 
-#define VM_INVERSE_PI 0x1.45f306dc9c883p-2
-#define VM_PI_1 0x1.921fb54442d18p+1
-#define VM_PI_2 0x1.1a62633145c06p-53
-#define VM_PI_3 0x1.c1cd129024e09p-106
-#define VM_PI_SHORT_1 0x1.921fb544p+1
-#define VM_PI_SHORT_2 0x1.0b4611a6p-33
-#define VM_PI_SHORT_3 0x1.3198a2ep-68
-#define VM_PI_SHORT_4 0x1.b839a252049c1p-103
+#define VM_INVERSE_HALF_PI 0x1.45f306dc9c883p-1
+#define VM_HALF_PI_1 0x1.921fb54442d18p+0
+#define VM_HALF_PI_2 0x1.1a62633145c06p-54
+#define VM_HALF_PI_3 0x1.c1cd129024e09p-107
+#define VM_HALF_PI_SHORT_1 0x1.921fb544p+0
+#define VM_HALF_PI_SHORT_2 0x1.0b4611a6p-34
+#define VM_HALF_PI_SHORT_3 0x1.3198a2ep-69
+#define VM_HALF_PI_SHORT_4 0x1.b839a252049c1p-104
 
-VM_INLINE double vm_minus_pi(double x, double n) {
-#if VM_FMA
-    double r = vm_fma(-n, VM_PI_1, x);
-    r = vm_fma(-n, VM_PI_2, r);
-    return vm_fma(-n, VM_PI_3, r);
-#else
-    double a = x - n * VM_PI_SHORT_1, w = n * VM_PI_SHORT_2, b = a - w;
-    /* what is subtracted last is 0.0 where n is 0: -0.0 stays -0.0 */
-    return b - ((w - (a - b)) + (n * VM_PI_SHORT_3 + n * VM_PI_SHORT_4));
-#endif
-}
-
-/* sin(r) = r + r z P(z), z = r * r, |r| <= pi/2 */
-/* error 2**-62 */
+/* sin(r) = r + r z P(z), cos(r) = 1 - z/2 + z z P(z), z = r * r, |r| <= pi/4 */
+/* error 2**-58 */
 VM_INLINE double vm_sine_polynomial(double z) {
-    double sum = vm_fma(z, 0x1.88264c8d7c9e6p-49, -0x1.ae42fe8f091fap-41);
-    sum = vm_fma(z, sum, 0x1.6123cab467944p-33);
-    sum = vm_fma(z, sum, -0x1.ae6454c9926dp-26);
-    sum = vm_fma(z, sum, 0x1.71de3a528403ap-19);
-    sum = vm_fma(z, sum, -0x1.a01a01a014834p-13);
-    sum = vm_fma(z, sum, 0x1.11111111110cp-7);
-    sum = vm_fma(z, sum, -0x1.5555555555555p-3);
+    double sum = vm_fma(z, 0x1.5d8ee2a287159p-33, -0x1.ae5e57704f175p-26);
+    sum = vm_fma(z, sum, 0x1.71de3563f468cp-19);
+    sum = vm_fma(z, sum, -0x1.a01a019bf9a22p-13);
+    sum = vm_fma(z, sum, 0x1.111111110f7afp-7);
+    sum = vm_fma(z, sum, -0x1.5555555555548p-3);
     return sum;
 }
 
-VM_INLINE double vm_sine_of(double r, uint64_t turns) { /* (-1)**turns * sin(r) */
-    double z = r * r;
-    double sine = vm_signed(vm_fma(r * z, vm_sine_polynomial(z), r), r);
-    return vm_real(vm_bits(sine) ^ (turns << 63));
+/* error 2**-64 */
+VM_INLINE double vm_cosine_polynomial(double z) {
+    double sum = vm_fma(z, -0x1.8fa3987936e94p-37, 0x1.1ee9d5cf209acp-29);
+    sum = vm_fma(z, sum, -0x1.27e4f7e80c03ep-22);
+    sum = vm_fma(z, sum, 0x1.a01a019c80a4fp-16);
+    sum = vm_fma(z, sum, -0x1.6c16c16c14f6dp-10);
+    sum = vm_fma(z, sum, 0x1.555555555554bp-5);
+    return sum;
 }
 
+/* sin(r) and cos(r); n stands in the low bits of the result */
+VM_INLINE uint64_t vm_quarter(double x, double *sine, double *cosine) {
+    double shifted = vm_fma(x, VM_INVERSE_HALF_PI, VM_ROUND), n = shifted - VM_ROUND;
+#if VM_FMA
+    double r = vm_fma(-n, VM_HALF_PI_1, x);
+    r = vm_fma(-n, VM_HALF_PI_2, r);
+    r = vm_fma(-n, VM_HALF_PI_3, r);
+#else
+    double a = x - n * VM_HALF_PI_SHORT_1, w = n * VM_HALF_PI_SHORT_2, b = a - w;
+    /* what is subtracted last is 0.0 where n is 0: -0.0 stays -0.0 */
+    double r = b - ((w - (a - b)) + (n * VM_HALF_PI_SHORT_3 + n * VM_HALF_PI_SHORT_4));
+#endif
+    double z = r * r;
+    *sine = r * vm_fma(z, vm_sine_polynomial(z), 1.0);
+    *cosine = vm_fma(z, vm_fma(z, vm_cosine_polynomial(z), -0.5), 1.0);
+    return vm_bits(shifted);
+}
+
+VM_INLINE uint64_t VM_OUT_SINCOS(double x) {
+    return vm_over(x, VM_TURNS);
+}
+
+/* A quarter turn makes cos(r) of sin(r) and -sin(r) of cos(r). */
+VM_INLINE void vm_sincos(double x, double *sine, double *cosine) {
+    double s, c;
+    uint64_t n = vm_quarter(x, &s, &c), odd = 0 - (n & 1);
+    *sine = vm_real(vm_bits(vm_choose(odd, c, s)) ^ (n << 62 & VM_SIGN));
+    *cosine = vm_real(vm_bits(vm_choose(odd, s, c)) ^ ((n + 1) << 62 & VM_SIGN));
+}
+
+VM_INLINE void lm_sincos(double x, double *sine, double *cosine) {
+    *sine = sin(x);
+    *cosine = cos(x);
+}
+
+/* One of two alone: a plan that pairs sin and cos gives the bits of one that does not. */
 VM_INLINE uint64_t VM_OUT_SIN(double x) {
     return vm_over(x, VM_TURNS);
 }
 
 VM_INLINE double vm_sin(double x) {
-    double shifted = vm_fma(x, VM_INVERSE_PI, VM_ROUND);
-    return vm_sine_of(vm_minus_pi(x, shifted - VM_ROUND), vm_bits(shifted));
+    double sine, cosine;
+    vm_sincos(x, &sine, &cosine);
+    return sine;
 }
 
 VM_INLINE double lm_sin(double x) {
@@ -174,66 +200,24 @@ VM_INLINE uint64_t VM_OUT_COS(double x) {
     return vm_over(x, VM_TURNS);
 }
 
-/* cos(x) = (-1)**k sin(|x| - (k - 1/2) pi) */
 VM_INLINE double vm_cos(double x) {
-    double shifted = vm_fma(vm_abs(x), VM_INVERSE_PI, 0.5) + VM_ROUND;
-    return vm_sine_of(vm_minus_pi(vm_abs(x), (shifted - VM_ROUND) - 0.5), vm_bits(shifted));
+    double sine, cosine;
+    vm_sincos(x, &sine, &cosine);
+    return cosine;
 }
 
 VM_INLINE double lm_cos(double x) {
     return cos(x);
 }
 
-/* Two reductions and two sines: within a few percent of one reduction by pi/2 with a sine and a
- * cosine, and a plan that pairs sin and cos gives the bits of one that does not. */
-VM_INLINE uint64_t VM_OUT_SINCOS(double x) {
-    return vm_over(x, VM_TURNS);
-}
-
-VM_INLINE void vm_sincos(double x, double *sine, double *cosine) {
-    *sine = vm_sin(x);
-    *cosine = vm_cos(x);
-}
-
-VM_INLINE void lm_sincos(double x, double *sine, double *cosine) {
-    *sine = sin(x);
-    *cosine = cos(x);
-}
-
-/* sin(r) = r + r z P(z), cos(r) = 1 - z/2 + z z P(z), |r| <= pi/4 */
-/* error 2**-58 */
-VM_INLINE double vm_small_sine_polynomial(double z) {
-    double sum = vm_fma(z, 0x1.5d8ee2a287159p-33, -0x1.ae5e57704f175p-26);
-    sum = vm_fma(z, sum, 0x1.71de3563f468cp-19);
-    sum = vm_fma(z, sum, -0x1.a01a019bf9a22p-13);
-    sum = vm_fma(z, sum, 0x1.111111110f7afp-7);
-    sum = vm_fma(z, sum, -0x1.5555555555548p-3);
-    return sum;
-}
-
-/* error 2**-64 */
-VM_INLINE double vm_small_cosine_polynomial(double z) {
-    double sum = vm_fma(z, -0x1.8fa3987936e94p-37, 0x1.1ee9d5cf209acp-29);
-    sum = vm_fma(z, sum, -0x1.27e4f7e80c03ep-22);
-    sum = vm_fma(z, sum, 0x1.a01a019c80a4fp-16);
-    sum = vm_fma(z, sum, -0x1.6c16c16c14f6dp-10);
-    sum = vm_fma(z, sum, 0x1.555555555554bp-5);
-    return sum;
-}
-
 VM_INLINE uint64_t VM_OUT_TAN(double x) {
     return vm_over(x, VM_TURNS);
 }
 
-/* tan(r + k pi/2) is sin(r)/cos(r) for even k, -cos(r)/sin(r) for odd k */
 VM_INLINE double vm_tan(double x) {
-    double shifted = vm_fma(x, 2.0 * VM_INVERSE_PI, VM_ROUND);
-    double r = vm_minus_pi(x, 0.5 * (shifted - VM_ROUND)), z = r * r;
-    double sine = vm_signed(vm_fma(r * z, vm_small_sine_polynomial(z), r), r);
-    double half = 0.5 * z, main = 1.0 - half; /* what 1 - half rounds away is given back */
-    double cosine = main + vm_fma(z * z, vm_small_cosine_polynomial(z), (1.0 - main) - half);
-    uint64_t odd = 0 - (vm_bits(shifted) & 1);
-    double above = vm_choose(odd, cosine, sine), below = vm_choose(odd, sine, cosine);
+    double s, c;
+    uint64_t n = vm_quarter(x, &s, &c), odd = 0 - (n & 1);
+    double above = vm_choose(odd, c, s), below = vm_choose(odd, s, c);
     return vm_real(vm_bits(above / below) ^ (odd & VM_SIGN));
 }
 

@@ -73,46 +73,67 @@ VM_INLINE float vf_product(float a, float b, float *low) {
 }
 
 /* ---- sin, cos, tan ----
- * The ranges are shorter: the product with 1/pi must still tell the nearest multiple. */
+ * The ranges are shorter: the product with 2/pi must still tell the nearest multiple. */
 #if VM_FMA
 #define VF_TURNS 0x1p15f
 #else
-#define VF_TURNS 0x1p12f /* n must leave room in the 11 bits of the first parts of pi */
+#define VF_TURNS 0x1p12f /* n must leave room in the 11 bits of the first parts of pi/2 */
 #endif
 
-#define VF_INVERSE_PI 0x1.45f306p-2f
-#define VF_PI_1 0x1.921fb4p+1f
-#define VF_PI_2 0x1.4442dp-23f
-#define VF_PI_3 0x1.84698ap-47f
-#define VF_PI_SHORT_1 0x1.92p+1f
-#define VF_PI_SHORT_2 0x1.fb4p-11f
-#define VF_PI_SHORT_3 0x1.444p-23f
-#define VF_PI_SHORT_4 0x1.68c234p-38f
+#define VF_INVERSE_HALF_PI 0x1.45f306p-1f
+#define VF_HALF_PI_1 0x1.921fb4p+0f
+#define VF_HALF_PI_2 0x1.4442dp-24f
+#define VF_HALF_PI_3 0x1.84698ap-48f
+#define VF_HALF_PI_SHORT_1 0x1.92p+0f
+#define VF_HALF_PI_SHORT_2 0x1.fb4p-12f
+#define VF_HALF_PI_SHORT_3 0x1.444p-24f
+#define VF_HALF_PI_SHORT_4 0x1.68c234p-39f
 
-VM_INLINE float vf_minus_pi(float x, float n) {
-#if VM_FMA
-    float r = vf_fma(-n, VF_PI_1, x);
-    r = vf_fma(-n, VF_PI_2, r);
-    return vf_fma(-n, VF_PI_3, r);
-#else
-    float a = x - n * VF_PI_SHORT_1, w = n * VF_PI_SHORT_2, b = a - w, v = n * VF_PI_SHORT_3,
-          c = b - v;
-    return c - (((w - (a - b)) + (v - (b - c))) + n * VF_PI_SHORT_4);
-#endif
-}
-
-/* error 2**-27 */
+/* error 2**-28 */
 VM_INLINE float vf_sine_polynomial(float z) {
-    float sum = vf_fma(z, 0x1.5db8c6p-19f, -0x1.9f6fa6p-13f);
-    sum = vf_fma(z, sum, 0x1.110ed2p-7f);
-    sum = vf_fma(z, sum, -0x1.55554cp-3f);
+    float sum = vf_fma(z, -0x1.99421p-13f, 0x1.110736p-7f);
+    sum = vf_fma(z, sum, -0x1.555546p-3f);
     return sum;
 }
 
-VM_INLINE float vf_sine_of(float r, uint32_t turns) {
+/* error 2**-33 */
+VM_INLINE float vf_cosine_polynomial(float z) {
+    float sum = vf_fma(z, 0x1.99e9eap-16f, -0x1.6c0c2ep-10f);
+    sum = vf_fma(z, sum, 0x1.55554ap-5f);
+    return sum;
+}
+
+VM_INLINE uint32_t vf_quarter(float x, float *sine, float *cosine) {
+    float shifted = vf_fma(x, VF_INVERSE_HALF_PI, VF_ROUND), n = shifted - VF_ROUND;
+#if VM_FMA
+    float r = vf_fma(-n, VF_HALF_PI_1, x);
+    r = vf_fma(-n, VF_HALF_PI_2, r);
+    r = vf_fma(-n, VF_HALF_PI_3, r);
+#else
+    float a = x - n * VF_HALF_PI_SHORT_1, w = n * VF_HALF_PI_SHORT_2, b = a - w;
+    float v = n * VF_HALF_PI_SHORT_3, c = b - v;
+    float r = c - (((w - (a - b)) + (v - (b - c))) + n * VF_HALF_PI_SHORT_4);
+#endif
     float z = r * r;
-    float sine = vf_signed(vf_fma(r * z, vf_sine_polynomial(z), r), r);
-    return vf_real(vf_bits(sine) ^ (turns << 31));
+    *sine = r * vf_fma(z, vf_sine_polynomial(z), 1.0f);
+    *cosine = vf_fma(z, vf_fma(z, vf_cosine_polynomial(z), -0.5f), 1.0f);
+    return vf_bits(shifted);
+}
+
+VM_INLINE uint32_t VF_OUT_SINCOS(float x) {
+    return vf_over(x, VF_TURNS);
+}
+
+VM_INLINE void vf_sincos(float x, float *sine, float *cosine) {
+    float s, c;
+    uint32_t n = vf_quarter(x, &s, &c), odd = 0 - (n & 1);
+    *sine = vf_real(vf_bits(vf_choose(odd, c, s)) ^ (n << 30 & VF_SIGN));
+    *cosine = vf_real(vf_bits(vf_choose(odd, s, c)) ^ ((n + 1) << 30 & VF_SIGN));
+}
+
+VM_INLINE void lf_sincos(float x, float *sine, float *cosine) {
+    *sine = sinf(x);
+    *cosine = cosf(x);
 }
 
 VM_INLINE uint32_t VF_OUT_SIN(float x) {
@@ -120,8 +141,9 @@ VM_INLINE uint32_t VF_OUT_SIN(float x) {
 }
 
 VM_INLINE float vf_sin(float x) {
-    float shifted = vf_fma(x, VF_INVERSE_PI, VF_ROUND);
-    return vf_sine_of(vf_minus_pi(x, shifted - VF_ROUND), vf_bits(shifted));
+    float sine, cosine;
+    vf_sincos(x, &sine, &cosine);
+    return sine;
 }
 
 VM_INLINE float lf_sin(float x) {
@@ -133,40 +155,13 @@ VM_INLINE uint32_t VF_OUT_COS(float x) {
 }
 
 VM_INLINE float vf_cos(float x) {
-    float shifted = vf_fma(vf_abs(x), VF_INVERSE_PI, 0.5f) + VF_ROUND;
-    return vf_sine_of(vf_minus_pi(vf_abs(x), (shifted - VF_ROUND) - 0.5f), vf_bits(shifted));
+    float sine, cosine;
+    vf_sincos(x, &sine, &cosine);
+    return cosine;
 }
 
 VM_INLINE float lf_cos(float x) {
     return cosf(x);
-}
-
-VM_INLINE uint32_t VF_OUT_SINCOS(float x) {
-    return vf_over(x, VF_TURNS);
-}
-
-VM_INLINE void vf_sincos(float x, float *sine, float *cosine) {
-    *sine = vf_sin(x);
-    *cosine = vf_cos(x);
-}
-
-VM_INLINE void lf_sincos(float x, float *sine, float *cosine) {
-    *sine = sinf(x);
-    *cosine = cosf(x);
-}
-
-/* error 2**-28 */
-VM_INLINE float vf_small_sine_polynomial(float z) {
-    float sum = vf_fma(z, -0x1.99421p-13f, 0x1.110736p-7f);
-    sum = vf_fma(z, sum, -0x1.555546p-3f);
-    return sum;
-}
-
-/* error 2**-33 */
-VM_INLINE float vf_small_cosine_polynomial(float z) {
-    float sum = vf_fma(z, 0x1.99e9eap-16f, -0x1.6c0c2ep-10f);
-    sum = vf_fma(z, sum, 0x1.55554ap-5f);
-    return sum;
 }
 
 VM_INLINE uint32_t VF_OUT_TAN(float x) {
@@ -174,13 +169,9 @@ VM_INLINE uint32_t VF_OUT_TAN(float x) {
 }
 
 VM_INLINE float vf_tan(float x) {
-    float shifted = vf_fma(x, 2.0f * VF_INVERSE_PI, VF_ROUND);
-    float r = vf_minus_pi(x, 0.5f * (shifted - VF_ROUND)), z = r * r;
-    float sine = vf_signed(vf_fma(r * z, vf_small_sine_polynomial(z), r), r);
-    float half = 0.5f * z, main = 1.0f - half;
-    float cosine = main + vf_fma(z * z, vf_small_cosine_polynomial(z), (1.0f - main) - half);
-    uint32_t odd = 0 - (vf_bits(shifted) & 1);
-    float above = vf_choose(odd, cosine, sine), below = vf_choose(odd, sine, cosine);
+    float s, c;
+    uint32_t n = vf_quarter(x, &s, &c), odd = 0 - (n & 1);
+    float above = vf_choose(odd, c, s), below = vf_choose(odd, s, c);
     return vf_real(vf_bits(above / below) ^ (odd & VF_SIGN));
 }
 

@@ -29,6 +29,7 @@ class Blocks:
 
     lengths: tuple[int, ...] = (16384, 8192, 4096, 2048, 1024, 512, 256)  # with a budget
     shortest: int = 8192  # without one
+    nearest: int = 0  # bytes of the cache that is best to stay in, if any block fits it
     cache: int = 1 << 20  # bytes that a block may take, if that leaves it long enough
     hopeless: int = 1 << 25  # with more than these bytes no block fits any cache
 
@@ -36,8 +37,11 @@ class Blocks:
         """The points of a block, if each takes so many bytes."""
         if self.shortest * each > self.hopeless:
             return self.lengths[0]
-        fitting = (length for length in self.lengths if length * each <= self.cache)
-        return max(next(fitting, self.shortest), self.shortest)
+        for limit in (self.nearest, self.cache):
+            fitting = [length for length in self.lengths if length * each <= limit]
+            if fitting and fitting[0] >= self.shortest:
+                return fitting[0]
+        return self.shortest
 
 
 @dataclass(frozen=True)

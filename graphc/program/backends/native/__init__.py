@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...refilling import Buffers
 
 LIBRARY = Library("numpy", arrays.__name__, "np", vector=True)
-BLOCKS = Blocks((512, 256, 128, 64), shortest=64, cache=1 << 18, hopeless=1 << 62)
+BLOCKS = Blocks((512, 256, 128, 64), shortest=64, nearest=3 << 12, cache=1 << 18, hopeless=1 << 62)
 MANY_ROWS = 10_000  # of a graph that is not derived for one point
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ....native import memory
 from ....native.library import native
 from ...module import Task
 from ...program import ProgramRow
@@ -124,10 +125,11 @@ class Engine:
             length = -(-size // self.block)
             results = [np.empty(length) for _ in self.position]
         else:
-            results = [np.empty(points, dtype=dtype) for _ in self.position]
+            results = [memory.result(points, dtype) for _ in self.position]
         self._run(arrays, results, size)
         if not reduce:
-            return _over_points(self.one.results, self.position, results, points, dtype)
+            rows = {row: results[place] for row, place in self.position.items()}
+            return _over_points(self.one.results, rows, set())
         divisor = size if reduce == "mean" else 1
         sums = [self.library.graphc_sum(r.ctypes.data, r.size) / divisor for r in results]
         return self.tree(list(map(dtype.type, sums)))
@@ -222,34 +224,30 @@ def _sparse(matrix: Sparse[ProgramRow], position: Places, dtype: Any) -> Callabl
 
 
 def _over_points(
-    results: Results[ProgramRow],
-    position: Places,
-    arrays: Sequence[Any],
-    points: tuple[int, ...],
-    dtype: Any,
+    part: Results[ProgramRow], arrays: dict[ProgramRow, Any], handed: set[ProgramRow]
 ) -> Any:
-    """What is returned; a row that is asked for twice is copied."""
-    handed: set[int] = set()
+    """What is returned; a row that is asked for twice is copied.
 
-    def built(part: Results[ProgramRow]) -> Any:
-        if isinstance(part, int):
-            array = arrays[position[part]]
-            if part in handed:
-                array = array.copy()
-            handed.add(part)
-            return array[()] if not points else array
-        if isinstance(part, Matrix):
-            matrix = np.empty((*points, len(part.entries), len(part.entries[0])), dtype=dtype)
-            for i, line in enumerate(part.entries):
-                for j, row in enumerate(line):
-                    matrix[..., i, j] = arrays[position[row]]
-            return matrix
-        if isinstance(part, dict):
-            return {name: built(inner) for name, inner in part.items()}
-        assert isinstance(part, tuple), "a sparse matrix is that of one point"
-        return tuple(built(inner) for inner in part)
-
-    return built(results)
+    No function within this one: it would hold the arrays, and itself, until the next collection.
+    """
+    if isinstance(part, int):
+        array = arrays[part]
+        if part in handed:
+            array = array.copy()
+        handed.add(part)
+        return array if array.ndim else array[()]
+    if isinstance(part, Matrix):
+        lines = [[arrays[row] for row in line] for line in part.entries]
+        first = lines[0][0]
+        matrix = memory.result((*first.shape, len(lines), len(lines[0])), first.dtype)
+        for i, line in enumerate(lines):
+            for j, array in enumerate(line):
+                matrix[..., i, j] = array
+        return matrix
+    if isinstance(part, dict):
+        return {name: _over_points(inner, arrays, handed) for name, inner in part.items()}
+    assert isinstance(part, tuple), "a sparse matrix is that of one point"
+    return tuple(_over_points(inner, arrays, handed) for inner in part)
 
 
 def fits() -> str:

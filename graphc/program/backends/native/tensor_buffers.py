@@ -104,8 +104,7 @@ class Refilled(ChainedWorkspace):
         Where a part is the first to come to its places, it is added to the constants there.
         """
         (data,) = self.results
-        constant = self._given("constant", matrix.constant.astype(self.text.dtype))
-        self.constants.add(constant)
+        constant = self._constant(matrix.constant.astype(self.text.dtype))
         fillings = list(matrix.fillings())
         left = np.ones(len(matrix.constant), dtype=bool)  # what nothing has come to
         firsts = []
@@ -117,8 +116,7 @@ class Refilled(ChainedWorkspace):
         if not (all(firsts) and (few or not known.size)):  # elements in one piece are copied faster
             known = np.arange(left.size)
         for piece in _slices(known):
-            where = f"[{piece.subscript}]"
-            source, target = self._seen(constant, where), self._seen(data, where)
+            source, target = self._at(constant, piece), self._at(data, piece)
             yield self._copied(source, target, (piece.count,))
         for (row, places, once, adds), first in zip(fillings, firsts, strict=True):
             whole = constant if first else data
@@ -140,12 +138,22 @@ class Refilled(ChainedWorkspace):
         at = 0
         link = (adding if whole else copying)(self.text.dtype)
         for piece in slices:
-            subscript = f"[{piece.subscript}]"
-            read = [self._seen(one, subscript) for one in whole]
+            read = [self._at(one, piece) for one in whole]
             read.append(self._seen(name, f"[{at}:{at + piece.count}]"))
-            target = self._seen(data, subscript)
             at += piece.count
-            yield self._linked(link, (piece.count,), read, [target])
+            yield self._linked(link, (piece.count,), read, [self._at(data, piece)])
+
+    def _constant(self, numbers: Any) -> str:
+        """The name of an array that never changes."""
+        name = self._given("constant", numbers)
+        self.constants.add(name)
+        return name
+
+    def _at(self, whole: str, piece: Slice) -> str:
+        """Some places of an array; of one that never changes, one after the other in memory."""
+        if whole in self.constants:
+            return self._constant(self.text.given[whole][piece.array])
+        return self._seen(whole, f"[{piece.subscript}]")
 
 
 def _slices(places: Any) -> list[Slice]:
