@@ -13,6 +13,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from mpmath.libmp import from_man_exp
 
 from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
@@ -142,12 +143,14 @@ class Digits(Numbers):
             product = product.sum(axis=tuple(range(len(core), len(letters))))
         whole = boxed(product)
         total = np.empty(whole.shape, dtype=object)
-        total.flat[:] = [+self.context.ldexp(part, exponent) for part in whole.flat]
+        own, precision = self.context.make_mpf, self.context.prec
+        total.flat[:] = [own(from_man_exp(part, exponent, precision, "n")) for part in whole.flat]
         return total
 
     def _integers(self, array: Any) -> tuple[Any, int] | None:
         """(whole numbers, exponent of 2) of an array; None where sizes are too far apart."""
-        numbers = [self.context.mpf(element)._mpf_ for element in array.flat]
+        own = self.context.mpf
+        numbers = [(e if type(e) is own else own(e))._mpf_ for e in array.flat]
         pairs = [(-whole if sign else whole, exponent) for sign, whole, exponent, _ in numbers]
         exponents = [exponent for whole, exponent in pairs if whole]
         least = min(exponents, default=0)
@@ -160,12 +163,12 @@ class Digits(Numbers):
 
 def to_digits(value: Any, digits: int) -> Any:
     """A number or array, its elements as numbers of many digits."""
-    if isinstance(value, np.ndarray):
-        result = np.empty(value.shape, dtype=object)
-        for place in np.ndindex(value.shape):
-            result[place] = to_digits(value[place], digits)
-        return unboxed(result)
-    return as_digits(value, context(digits))
+    own = context(digits)
+    if not isinstance(value, np.ndarray):
+        return as_digits(value, own)
+    result = np.empty(value.size, dtype=object)
+    result[:] = [as_digits(element, own) for element in value.ravel().tolist()]
+    return unboxed(result.reshape(value.shape))
 
 
 class Neighbourhood:
