@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -118,6 +119,12 @@ def concrete(shape: Iterable[Size], what: str) -> tuple[int, ...]:
             f"{what} needs known sizes, but {named} is only a name; declare the array with numbers"
         )
     return tuple(int(size) for size in shape)
+
+
+def count(shape: Shape) -> int:
+    """The number of elements; 0 if a size is only a name."""
+    known = [size for size in shape if isinstance(size, int)]
+    return math.prod(known) if len(known) == len(shape) else 0
 
 
 def unused_letters(used: Iterable[str], count: int) -> str:

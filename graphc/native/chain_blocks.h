@@ -101,14 +101,24 @@ static void NAMED(chain_start)(Chain *chain, char *memory) {
     }
 }
 
+/* Sums of so many elements that follow one another; they may begin where the elements do. */
+static void NAMED(sum_up)(REAL *sums, const REAL *block, int64_t count, int64_t together) {
+    for (int64_t k = 0; k < count; k++, block += together) {
+        REAL sum = 0;
+        for (int64_t i = 0; i < together; i++) sum += block[i];
+        sums[k] = sum;
+    }
+}
+
 static void NAMED(chain)(Chain *chain) {
     const Plan *plan = chain->plan;
     const int64_t arguments = plan->arguments, operands = arguments + plan->results;
+    const int64_t together = chain->together;
     REAL **slots = (REAL **)chain->slots;
     for (int64_t k = 0; k < operands; k++) {
         Operand *x = chain->operand + k;
-        if (x->is_line) continue;
         slots[k] = x->spare;
+        if (x->is_line) continue;
         x->line = x->base;
         for (int i = 0; i < x->axes; i++) x->at[i] = 0;
         if (x->axes) continue;
@@ -119,13 +129,14 @@ static void NAMED(chain)(Chain *chain) {
     const Step *end = plan->step + plan->steps;
     /* what only moves goes straight out of one line, or straight into one */
     const Operand *first = chain->operand, *second = first + 1;
-    const bool moves = plan->steps == 1 && plan->step->code == CODE_identity && arguments == 1;
+    const bool moves = plan->steps == 1 && plan->step->code == CODE_identity && arguments == 1 &&
+                       together == 1;
     const bool out = moves && first->is_line && !second->is_line;
     const bool in = moves && !first->is_line && first->axes && second->is_line;
     for (int64_t start = 0, n; start < chain->total; start += n) {
         n = chain->total - start < chain->block ? chain->total - start : chain->block;
         for (int64_t k = 0; k < operands; k++)
-            if (chain->operand[k].is_line)
+            if (chain->operand[k].is_line && (k < arguments || together == 1))
                 slots[k] = (REAL *)(void *)chain->operand[k].base + start;
         if (in) slots[0] = slots[1];
         if (out) slots[1] = slots[0];
@@ -134,7 +145,12 @@ static void NAMED(chain)(Chain *chain) {
                 NAMED(gather)(chain->operand + k, slots[k], n);
         for (const Step *step = plan->step; step < end && !in && !out; step++)
             NAMED(blocks)[step->code](slots, step, n);
-        for (int64_t k = arguments; k < operands; k++)
-            if (!chain->operand[k].is_line) NAMED(scatter)(chain->operand + k, slots[k], n);
+        for (int64_t k = arguments; k < operands; k++) {
+            Operand *x = chain->operand + k;
+            REAL *line = (REAL *)(void *)x->base + start / together;
+            if (together > 1)
+                NAMED(sum_up)(x->is_line ? line : slots[k], slots[k], n / together, together);
+            if (!x->is_line) NAMED(scatter)(x, slots[k], n / together);
+        }
     }
 }

@@ -1,4 +1,5 @@
-/* A plan over arrays: element-wise operations of one shape, a block of elements at a time.
+/* A plan over arrays: element-wise operations of one shape, a block of elements at a time. Results may
+   be sums over the last axes, from the first element to the last.
 
    An operand is read or written where it stands if its elements follow one another in the order of
    the shape, and moved block by block if they do not: views and broadcasts need no copy. */
@@ -12,7 +13,7 @@ typedef struct {
     int64_t *size, *stride;     /* outermost first; strides in bytes */
     int64_t *at;                /* where the next block begins, */
     char *line;                 /* and in which line */
-    void *spare;                /* the block into which it is moved, unless it is a line */
+    void *spare;                /* the block into which it is moved, or summed */
     int room;                   /* for so many axes */
     double number;              /* an operand that is no array stands here */
 } Operand;
@@ -20,8 +21,9 @@ typedef struct {
 typedef struct {
     const Plan *plan;
     int64_t total, block;
-    int axes;
+    int axes, summed;
     int64_t shape[MOST_AXES];
+    int64_t together; /* elements that are summed to one, 1 where none are */
     Operand *operand; /* arguments, then results */
     void **slots;
     void *owned;  /* blocks */
@@ -53,14 +55,15 @@ EXPORT void graphc_chain_free(Chain *chain) {
 }
 
 /* A chain over arrays of this shape, none of which it knows yet; NULL without memory, or if there
-   are too many axes or elements. */
-EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape) {
-    if (axes < 0 || axes > MOST_AXES) return NULL;
+   are too many axes or elements, or none or too many of those that are summed. */
+EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape, int64_t summed) {
+    if (axes < 0 || axes > MOST_AXES || summed < 0 || summed > axes) return NULL;
     Chain *chain = calloc(1, sizeof *chain);
     if (!chain) return NULL;
     chain->plan = plan;
     chain->axes = (int)axes;
-    chain->total = 1;
+    chain->summed = (int)summed;
+    chain->total = chain->together = 1;
     for (int k = 0; k < axes; k++) {
         chain->shape[k] = shape[k];
         if (shape[k] < 0 || (shape[k] && chain->total > INT64_MAX / 16 / shape[k])) {
@@ -68,8 +71,14 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
             return NULL;
         }
         chain->total *= shape[k];
+        if (k >= axes - summed) chain->together *= shape[k];
     }
-    chain->block = chain->total < plan->block ? chain->total : plan->block;
+    if (chain->together < 1 || chain->together > plan->block) {
+        free(chain);
+        return NULL;
+    }
+    chain->block = plan->block / chain->together * chain->together;
+    if (chain->total < chain->block) chain->block = chain->total;
     const size_t operands = (size_t)(plan->arguments + plan->results);
     const size_t wide = plan->wide ? sizeof(double) : sizeof(float);
     const size_t blocks = (size_t)(plan->filled + plan->blocks);
@@ -91,9 +100,9 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape)
     return chain;
 }
 
-/* Whether an operand has room for so many axes and, unless it is a line, for a block. */
-static bool has_room(Operand *x, int axes, bool is_line, size_t bytes) {
-    if (!is_line && !x->spare && !(x->spare = malloc(bytes + 1))) return false;
+/* Whether an operand has room for so many axes and, if it is moved, for a block. */
+static bool has_room(Operand *x, int axes, bool is_moved, size_t bytes) {
+    if (is_moved && !x->spare && !(x->spare = malloc(bytes + 1))) return false;
     if (axes <= x->room) return true;
     int64_t *fresh = malloc(3 * (size_t)axes * sizeof *fresh);
     if (!fresh) return false;
@@ -109,14 +118,17 @@ static bool has_room(Operand *x, int axes, bool is_line, size_t bytes) {
 EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
                              const ptrdiff_t *size, const ptrdiff_t *stride) {
     const Plan *plan = chain->plan;
-    if (k < 0 || k >= plan->arguments + plan->results || axes < 0 || axes > chain->axes) return 0;
+    if (k < 0 || k >= plan->arguments + plan->results) return 0;
     Operand *x = chain->operand + k;
     const int64_t wide = plan->wide ? sizeof(double) : sizeof(float);
     const bool is_result = k >= plan->arguments;
+    const int own = is_result ? chain->axes - chain->summed : chain->axes;
+    const int64_t total = is_result ? chain->total / chain->together : chain->total;
+    if (axes < 0 || axes > own) return 0;
     int64_t sizes[MOST_AXES], strides[MOST_AXES];
     int found = 0; /* innermost first */
-    for (int i = 1; i <= chain->axes; i++) {
-        const int64_t whole = chain->shape[chain->axes - i];
+    for (int i = 1; i <= own; i++) {
+        const int64_t whole = chain->shape[own - i];
         const int64_t here = i <= axes ? size[axes - i] : 1;
         if (here != whole && (here != 1 || is_result)) return 0;
         if (whole == 1) continue;
@@ -130,13 +142,14 @@ EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
     }
     if (found == 1 && strides[0] == 0) found = 0;
     const bool aligned = (uintptr_t)base % (uintptr_t)wide == 0;
-    const bool is_line = aligned && (chain->total <= 1 || (found == 1 && strides[0] == wide));
+    const bool is_line = aligned && (total <= 1 || (found == 1 && strides[0] == wide));
     if (is_result && !found) {
-        if (chain->total > 1) return 0; /* there is one place for many */
+        if (total > 1) return 0; /* there is one place for many */
         sizes[0] = 1;
         strides[found++] = wide;
     }
-    if (!has_room(x, found, is_line, chain->bytes)) return 0;
+    const bool is_moved = !is_line || (is_result && chain->together > 1);
+    if (!has_room(x, found, is_moved, chain->bytes)) return 0;
     x->is_line = is_line;
     x->base = base;
     x->axes = found;
@@ -151,7 +164,7 @@ EXPORT int graphc_chain_bind(Chain *chain, int64_t k, void *base, int axes,
 EXPORT int graphc_chain_number(Chain *chain, int64_t k, double number) {
     if (k < 0 || k >= chain->plan->arguments) return 0;
     Operand *x = chain->operand + k;
-    if (!has_room(x, 0, false, chain->bytes)) return 0;
+    if (!has_room(x, 0, true, chain->bytes)) return 0;
     const float narrow = (float)number;
     x->number = number;
     if (!chain->plan->wide) memcpy(&x->number, &narrow, sizeof narrow);

@@ -7,7 +7,7 @@
 #define LONG 100000 /* operations after which other threads should go on meanwhile */
 
 typedef struct Chain Chain;
-extern Chain *graphc_chain(const Plan *, int64_t, const int64_t *);
+extern Chain *graphc_chain(const Plan *, int64_t, const int64_t *, int64_t);
 extern void graphc_chain_free(Chain *);
 extern int graphc_chain_bind(Chain *, int64_t, void *, int, const Py_ssize_t *,
                              const Py_ssize_t *);
@@ -82,11 +82,13 @@ static PyObject *link_run(PyObject *self, PyObject *const *given, Py_ssize_t cou
 static PyMethodDef link_method = {"chain", (void (*)(void))link_run, METH_FASTCALL, "one chain"};
 
 /* `about` is (owner of the plan, shape, operands, what stands for an array that a call brings, what
-   for a number). */
+   for a number, the number of last axes over which results are sums). */
 EXPORT PyObject *graphc_link(const Plan *plan, PyObject *about) {
     PyObject *sizes = PyTuple_GetItem(about, 1), *operands = PyTuple_GetItem(about, 2);
     PyObject *array = PyTuple_GetItem(about, 3), *number = PyTuple_GetItem(about, 4);
-    if (!sizes || !operands || !array || !number) return NULL;
+    PyObject *last = PyTuple_GetItem(about, 5);
+    if (!sizes || !operands || !array || !number || !last) return NULL;
+    const int64_t summed = PyLong_AsLong(last);
     const Py_ssize_t axes = PyTuple_Size(sizes), count = PyTuple_Size(operands);
     const int64_t arguments = graphc_plan_arguments(plan);
     if (axes < 0 || count != arguments + graphc_plan_results(plan)) {
@@ -97,7 +99,7 @@ EXPORT PyObject *graphc_link(const Plan *plan, PyObject *about) {
     Link *link = calloc(1, sizeof *link + (size_t)count * sizeof *link->told);
     for (Py_ssize_t k = 0; shape && k < axes; k++)
         shape[k] = PyLong_AsLong(PyTuple_GetItem(sizes, k));
-    if (shape && link && !PyErr_Occurred()) link->chain = graphc_chain(plan, axes, shape);
+    if (shape && link && !PyErr_Occurred()) link->chain = graphc_chain(plan, axes, shape, summed);
     free(shape);
     if (!link || !link->chain) {
         free(link);

@@ -26,7 +26,7 @@ from .contraction_words import (
 )
 from .loops import LoopWriter, Variable, axes_names, block, nested, place
 from .matrix_form import canonical, form_of
-from .tensors import Arithmetic, Local, Pairs, Settings, Site, define
+from .tensors import Arithmetic, Factors, Local, Pairs, Settings, Site, define
 
 
 def _shape(shapes: Sequence[Shape], settings: Settings, labels: Sequence[str]) -> Shape:
@@ -102,22 +102,31 @@ def _looks(settings: Settings) -> bool:
     return left.isalpha() and set(left) <= set(out) and len(set(out)) == len(out)
 
 
-def _factors(settings: Settings) -> list[str] | None:
-    """The subscripts that bring two operands to the axes of their product; None if it is a sum."""
-    operands, out = split_spec(settings["spec"])
-    words = (*operands, out)
-    if len(operands) != 2 or settings["sizes"] or set("".join(operands)) != set(out):
+def _factors(site: Site) -> Factors | None:
+    """What a contraction of one or two operands multiplies, and sums after that."""
+    operands, out = split_spec(site.settings["spec"])
+    letters = list(dict.fromkeys("".join(operands)))
+    if len(operands) > 2 or not set(out) <= set(letters):
         return None
-    if any(len(set(word)) != len(word) for word in words):
+    if any(len(set(word)) != len(word) for word in (*operands, out)):
         return None
-    found = []
-    for word in operands:
-        if word != "".join(letter for letter in out if letter in word):
-            return None
-        after = out[out.index(word[0]) :] if word else ""
-        places = [":" if letter in word else "None" for letter in after]
-        found.append(f"[{', '.join(places)}]" if "None" in places else "")
-    return found
+    summed = [letter for letter in letters if letter not in out]
+    last = [[letter for letter in out if letter in word][-1:] for word in operands]
+    if not summed and (len(operands) == 1 or last != [[*word[-1:]] for word in operands]):
+        return None  # a view, or neighbours that stand far apart
+    axes, sizes = [*out, *summed], letter_sizes(site)
+    subscripts = tuple(_subscript(word, axes) for word in operands)
+    return Factors(subscripts, tuple(sizes[letter] for letter in summed))
+
+
+def _subscript(word: str, axes: Sequence[str]) -> str:
+    """What brings an array with the axes of a word to others, of which some may be new."""
+    inside = [letter for letter in axes if letter in word]
+    order = ", ".join(str(word.index(letter)) for letter in inside)
+    moved = f".transpose({order})" if word != "".join(inside) else ""
+    after = axes[axes.index(inside[0]) :] if word else ()  # NumPy adds leading axes itself
+    places = [":" if letter in word else "None" for letter in after]
+    return moved + (f"[{', '.join(places)}]" if "None" in places else "")
 
 
 # Its value: floats by NumPy, exact numbers one by one.

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..shapes import Shape, Size
+from ..shapes import Shape, Size, count
 from .arrays import split_spec
 from .contraction_plan import Product, as_product, first_pair
 from .matrix_form import ATOM, Form, Piece, bracket, einsum_parts, form_of, new_axes
@@ -298,21 +298,15 @@ def _sum_into(form: Form, site: Site) -> Into:
     if before and form.axes == (len(before),) and length in range(1, SHORT + 1):
         return _short_sum_into(len(before), length)
     first = len(form.axes)
-    count, left = _count(site.shapes[0][:first]), _count(site.shapes[0][first:])
+    lines, left = count(site.shapes[0][:first]), count(site.shapes[0][first:])
     leading = form.axes == tuple(range(first)) and first <= len(before) and not form.keepdims
-    if leading and count and 0 < left <= SHORT:
-        return _sum_of_lines_into(count, left)
+    if leading and lines and 0 < left <= SHORT:
+        return _sum_of_lines_into(lines, left)
     axis = [f"axis={form.axes[0] if len(form.axes) == 1 else form.axes}"] * bool(form.axes)
     axis += ["keepdims=True"] * form.keepdims
     return lambda writer, operands, target: writer.call("sum", operands[0], *axis, f"out={target}")[
         0
     ]
-
-
-def _count(shape: Shape) -> int:
-    """The number of elements; 0 if it is not known."""
-    known = [size for size in shape if isinstance(size, int)]
-    return math.prod(known) if len(known) == len(shape) else 0
 
 
 def _sum_of_lines_into(count: int, length: int) -> Into:

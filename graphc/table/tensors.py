@@ -111,6 +111,14 @@ class Pairs:
     factors: Sequence[tuple[int, Any]] = ()
 
 
+@dataclass(frozen=True)
+class Factors:
+    """A product, element by element, or sums of one over its last axes."""
+
+    subscripts: tuple[str, ...]  # each brings an operand to the axes of the product
+    summed: Shape = ()  # the sizes of those axes
+
+
 Shaper = Callable[[Sequence[Shape], Settings, Sequence[str]], Shape]
 Carry = Callable[[Local, int, Any], Any]  # (where, operand, carried value) -> carried value
 # (who takes the lines, result, operands, settings) -> the text by which the result goes
@@ -141,8 +149,7 @@ class Operation:
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
     # Whether it certainly is one, of an array that stands in one piece or not.
     stays: Callable[[Settings, bool], bool] = lambda settings, whole: False
-    # Where it only multiplies element by element: the subscripts with which NumPy would do it.
-    factors: Callable[[Settings], Sequence[str] | None] = lambda settings: None
+    factors: Callable[[Site], Factors | None] = lambda site: None  # where it is nothing else
     # Where it adds the second operand to the first in place: the subscript of that place.
     adds: Callable[[Site], str | None] = lambda site: None
     # Each element a sum of some of an operand's (times others'): settings for that operand alone.

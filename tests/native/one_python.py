@@ -83,7 +83,7 @@ def linked(library: ctypes.PyDLL, address: int) -> None:
     library.graphc_link.argtypes = (ctypes.c_void_p, ctypes.py_object)
     library.graphc_links.argtypes = (ctypes.py_object,)
     x, p, s = array("d", [1.0, 2.0, 3.0]), array("d", [0.0] * 3), array("d", [0.0] * 3)
-    about = ("owner", (3,), (x, ..., None, s), None, ...)
+    about = ("owner", (3,), (x, ..., None, s), None, ..., 0)
     before = sys.getrefcount(about)
     chain = library.graphc_link(address, about)
     for _ in range(2000):
@@ -98,7 +98,7 @@ def linked(library: ctypes.PyDLL, address: int) -> None:
     del chain
     assert sys.getrefcount(about) == before
     product = array("d", [0.0] * 3)
-    silent = library.graphc_link(address, ("owner", (3,), (x, p, product, s), None, ...))
+    silent = library.graphc_link(address, ("owner", (3,), (x, p, product, s), None, ..., 0))
     run = library.graphc_links((silent, silent))
     del silent
     assert run() is None and product.tolist() == [0.5, 2.0, 4.5]

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from graphc.program.backends.native.chains import ARRAY, NUMBER, _link, _number, together
+from graphc.program.backends.native.chains import (
+    ARRAY,
+    MOST_SUMMED,
+    NUMBER,
+    _link,
+    _number,
+    together,
+)
 
 SIZES = (0, 1, 1, 2, 3, 5, 8, 9, 64, 513)
 MOST = 6000  # elements
@@ -83,8 +90,10 @@ def check(seed: int) -> None:
             inside[0] = "0"
         moves.append((op, *inside))
     writes = tuple(sorted({len(moves) - 1, int(rng.integers(len(moves)))}))
-    link = _link(count, tuple(moves), writes, dtype)
-    results = [stood(rng, shape, dtype) for _ in writes]
+    summed = summed_axes(rng, shape)
+    own = shape[: len(shape) - summed]
+    link = _link(count, tuple(moves), writes, dtype, summed)
+    results = [stood(rng, own, dtype) for _ in writes]
     numbers = [isinstance(one, float) for one in inputs]
     brought = [is_number or rng.random() < 0.3 for is_number in numbers]
     brought += [rng.random() < 0.3 for _ in writes]
@@ -99,13 +108,32 @@ def check(seed: int) -> None:
     for _ in range(2):
         run(*[one for one, is_brought in zip(operands, brought, strict=True) if is_brought])
         for result, right in zip(results, expected(inputs, moves, writes, dtype), strict=True):
-            np.testing.assert_array_equal(result, np.broadcast_to(right, shape), strict=False)
+            whole = added_up(np.broadcast_to(right, shape), len(own))
+            np.testing.assert_array_equal(result, whole, strict=False)
             if result.base is not None and result.dtype == result.base.dtype:
                 missed = result.base.size - np.count_nonzero(result.base == GUARD)
                 assert missed <= result.size, "something beside the result was written"
         for one in inputs:
             if not isinstance(one, float):
                 one += 1
+
+
+def summed_axes(rng: np.random.Generator, shape: tuple[int, ...]) -> int:
+    """How many last axes a chain sums over: often none."""
+    summed = int(rng.integers(len(shape) + 1)) if rng.random() < 0.4 else 0
+    return summed if 0 < np.prod(shape[len(shape) - summed :], dtype=int) <= MOST_SUMMED else 0
+
+
+def added_up(array: Any, axes: int) -> Any:
+    """The sums over all but the first axes, from the first element to the last, added to 0."""
+    if axes == array.ndim:
+        return array
+    own, summed = array.shape[:axes], array.shape[axes:]
+    total = np.zeros(own, array.dtype)
+    with np.errstate(all="ignore"):
+        for place in np.ndindex(summed):
+            total = total + array[(..., *place)]
+    return total
 
 
 def expected(inputs: Any, moves: Any, writes: Any, dtype: str) -> list[Any]:

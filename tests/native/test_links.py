@@ -16,6 +16,7 @@ from graphc.program.backends.native.chains import (
     adding,
     copying,
     filling,
+    summing,
     together,
 )
 
@@ -50,6 +51,30 @@ def test_what_does_not_fit_is_refused_when_told_and_when_brought(array):
     with pytest.raises(TypeError, match=MESSAGE):
         adding("float64")((3, 3), right, right, ARRAY)(array)
     assert (out == 1).all()
+
+
+def test_sums_have_the_axes_that_are_left():
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    product, wrong = np.empty((2, 4)), np.empty((2, 4, 3))
+    link = summing(2, 1, "float64")
+    link((2, 4, 3), x[:, None, :], y.T, product)()
+    np.testing.assert_array_equal(product, x @ y)
+    with pytest.raises(TypeError, match=MESSAGE):
+        link((2, 4, 3), x[:, None, :], y.T, wrong)
+    with pytest.raises(TypeError, match=MESSAGE):
+        link((2, 4, 3), x[:, None, :], y.T, ARRAY)(np.empty((4, 2)))
+    total = np.empty(())
+    summing(1, 2, "float64")((2, 3), x, total)()
+    assert total == 15
+    for shape in ((2, 0), (1, 10_000)):  # sums of nothing, and of more than a block holds
+        with pytest.raises(MemoryError):
+            summing(1, 1, "float64")(shape, np.ones(shape), np.ones(shape[:1]))
+
+
+def test_sums_of_negative_zeros_are_positive_as_those_of_matrices():
+    found = np.ones(2)
+    summing(1, 1, "float64")((2, 3), np.full((2, 3), -0.0), found)()
+    assert not np.signbit(found).any()
 
 
 def test_a_result_is_as_large_as_the_chain_and_may_be_written():

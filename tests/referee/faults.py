@@ -17,6 +17,7 @@ import numpy as np
 from graphc.algebra import rewrites
 from graphc.algebra.formulas import Formulas
 from graphc.derive import differentiate
+from graphc.native import memory
 from graphc.native.library import native
 from graphc.program import buffers, running, sparse, wants
 from graphc.program.backends.native import chains, plans, tape
@@ -601,3 +602,30 @@ def a_chain_keeps_what_the_first_call_brought() -> None:
 @fault
 def a_part_is_added_to_what_it_looks_at() -> None:
     chained.ChainedWorkspace._is_among = lambda *rows: False  # type: ignore[method-assign]
+
+
+@fault
+def products_lose_a_factor_before_they_are_summed() -> None:
+    def summing(operands: int, summed: int, dtype: str) -> Any:
+        return chains._link(operands, (("identity", "0"),), (0,), dtype, summed)
+
+    _everywhere(chains.summing, summing)
+
+
+@fault
+def sums_run_over_the_axes_in_another_order() -> None:
+    original = OPERATIONS["contract"].factors
+
+    def factors(site: Any) -> Any:
+        found = original(site)
+        if found is None or not found.summed or len(set(site.shape + found.summed)) > 1:
+            return found
+        whole = [text if "None" in text else "" for text in found.subscripts]
+        return replace(found, subscripts=tuple(whole))
+
+    _record("contract", factors=factors)
+
+
+@fault
+def results_use_memory_that_is_still_looked_at() -> None:
+    memory._holders = lambda blocks, place: memory._ALONE  # type: ignore[assignment]

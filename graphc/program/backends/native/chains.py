@@ -7,7 +7,6 @@ then. What only a later chain reads is computed there, where it takes no memory.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,10 +16,11 @@ import numpy as np
 
 from ....algebra.exact import as_float
 from ....native.library import native
-from ....shapes import Shape
+from ....shapes import Shape, count
 from ....structure.rows import NO_SETTINGS
 from ....table.functions import FUNCTIONS
 from ....table.tensors import OPERATIONS
+from ...array_text import site
 from ...program import Program, ProgramRow
 from ...scheduling import CHEAP
 from . import BLOCKS
@@ -31,6 +31,8 @@ from .steps import steps
 MOST_ROWS = 300  # of a chain
 MOST_SUNK = 12  # rows that are computed in a later chain for one that it reads
 MANY_ELEMENTS = 30_000
+FEW_PRODUCTS = 512  # that are summed sooner than a call of NumPy begins
+MOST_SUMMED = 64  # to one
 Link = Callable[..., Callable[..., None]]
 Input = tuple[ProgramRow, str]
 ARRAY, NUMBER = None, ...  # these stand for what a call of a chain brings
@@ -123,7 +125,8 @@ class Chains:
             if is_mask and operand not in self.of:
                 return False
         if op in OPERATIONS:
-            return OPERATIONS[op].factors(program.settings(row)) is not None
+            factors = OPERATIONS[op].factors(site(program, row))
+            return factors is not None and not factors.summed
         return has(FUNCTIONS[op]) and len(operands) == kernels()[op].operands
 
     def _may_join(self, row: ProgramRow, chain: Chain, there: dict[ProgramRow, int]) -> bool:
@@ -180,8 +183,7 @@ class Chains:
         """Whether NumPy is as fast: one cheap operation on many elements waits for memory."""
         if len(chain.rows) != 1 or self.program.ops[chain.rows[0]] not in CHEAP - {"where"}:
             return False
-        known = [size for size in chain.shape if isinstance(size, int)]
-        return len(known) == len(chain.shape) and math.prod(known) >= MANY_ELEMENTS
+        return count(chain.shape) >= MANY_ELEMENTS
 
     def _is_number(self, row: ProgramRow) -> bool:
         return self.program.ops[row] == "const" and not self.program.shape(row)
@@ -190,8 +192,9 @@ class Chains:
         """What a row reads."""
         program, operands = self.program, self.program.operands[row]
         operation = OPERATIONS.get(program.ops[row])
-        subscripts = operation.factors(program.settings(row)) if operation else None
-        return list(zip(operands, subscripts or [""] * len(operands), strict=True))
+        factors = operation.factors(site(program, row)) if operation else None
+        subscripts = factors.subscripts if factors else [""] * len(operands)
+        return list(zip(operands, subscripts, strict=True))
 
     def _finish(self, chain: Chain) -> None:
         of = self.of
@@ -234,6 +237,12 @@ def copying(dtype: str) -> Link:
     return _link(1, (("identity", "0"),), (0,), dtype)
 
 
+def summing(operands: int, summed: int, dtype: str) -> Link:
+    """The link of a product, or of one array, summed over so many last axes."""
+    move = ("mul", "0", "1") if operands == 2 else ("identity", "0")
+    return _link(operands, (move,), (0,), dtype, summed)
+
+
 def filling(value: Any, dtype: str) -> Link:
     """The link of an array that holds one number."""
     return _link(0, (("identity", _number(value)),), (0,), dtype)
@@ -252,7 +261,11 @@ def _number(value: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _link(
-    reads: int, moves: tuple[tuple[str, ...], ...], writes: tuple[int, ...], dtype: str
+    reads: int,
+    moves: tuple[tuple[str, ...], ...],
+    writes: tuple[int, ...],
+    dtype: str,
+    summed: int = 0,
 ) -> Link:
     """Chains of the same operations have one plan."""
     program = Program()
@@ -270,7 +283,7 @@ def _link(
 
     def link(shape: tuple[int, ...], *arrays: Any) -> Callable[..., None]:
         found: Callable[..., None] = library.graphc_link(
-            plan.address, (plan, shape, arrays, ARRAY, NUMBER)
+            plan.address, (plan, shape, arrays, ARRAY, NUMBER, summed)
         )
         return found
 

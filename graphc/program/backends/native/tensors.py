@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
-from ....shapes import Shape
+from ....shapes import Shape, count
 from ....table.tensors import OPERATIONS
 from ...array_text import ArrayText, site
 from ...buffers import Run
@@ -19,13 +19,22 @@ from ...module import Task
 from ...naming import Naming
 from ...program import ProgramRow
 from ..numpy.fast_tensors import Buffer, Held, Pieces, Step, Workspace
-from .chains import Chain, Chains, Link, adding, copying, filling, together
+from .chains import (
+    FEW_PRODUCTS,
+    MOST_SUMMED,
+    Chain,
+    Chains,
+    Link,
+    adding,
+    copying,
+    filling,
+    summing,
+    together,
+)
 
 
 def body(one: Task, text: ArrayText, naming: Naming) -> list[str]:
     """Statements into a workspace, chains among them."""
-    if one.schedule.recomputed:  # a row that runs twice has two values
-        return Workspace(one, text, naming).lines()
     return ChainedWorkspace(one, text, naming).lines()
 
 
@@ -58,9 +67,13 @@ class ChainedWorkspace(Workspace):
         return self._together(self._single_steps(order, names))
 
     def _single_steps(self, order: Sequence[ProgramRow], names: dict[ProgramRow, str]) -> list[str]:
-        """The lines with a call for each chain."""
-        self.chains = Chains(self.program, order, self.wanted, self._is_view)
-        return super()._steps(self.chains.order(), names)
+        """The lines with a call for each chain.
+
+        Where rows run twice, each has two values, and none joins a chain.
+        """
+        joining = [] if self.one.schedule.recomputed else order
+        self.chains = Chains(self.program, joining, self.wanted, self._is_view)
+        return super()._steps(self.chains.order() if joining else order, names)
 
     def _together(self, lines: Sequence[str]) -> list[str]:
         """The lines, with one call for chains that follow one another and are told nothing more."""
@@ -133,6 +146,11 @@ class ChainedWorkspace(Workspace):
         if self._is_view(row) and not self.program.shape(self.program.operands[row][0]):
             name = self._name(row)
             return name, None, [f"{name} = {self._of_numbers(row, pieces)}"]
+        if self._is_fresh(row) and self.program.shape(row):
+            name = self._name(row)
+            summed = self._summed(row, [piece[0] for piece in pieces], name)
+            if summed is not None:
+                return name, None, [self._made_now(row, name), summed]
         name, buffer, lines = super()._step(run, pieces, around, reusable)
         mentioned = [piece[0] for piece in pieces]
         if buffer is not None:
@@ -165,8 +183,7 @@ class ChainedWorkspace(Workspace):
         buffer, lines = None, []
         if self._is_fresh(row):
             name = self._name(row)
-            shape = self.text.shape(chain.shape)
-            lines.append(f"{name} = {self.np}.empty({shape}, dtype={self.np}.{self.text.dtype})")
+            lines.append(self._made_now(row, name))
         else:
             buffer = self._buffer_for(run, ())
             name = self.buffers[buffer]
@@ -175,6 +192,11 @@ class ChainedWorkspace(Workspace):
             lines.append(self._call(chain, [piece[0] for piece in pieces], self.targets))
             self.targets = []
         return name, buffer, lines
+
+    def _made_now(self, row: ProgramRow, name: str) -> str:
+        """The line that makes an array for the caller."""
+        shape = self.text.shape(self.program.shape(row))
+        return f"{name} = {self.np}.empty({shape}, dtype={self.np}.{self.text.dtype})"
 
     def _call(self, chain: Chain, reads: Sequence[str], writes: Sequence[str]) -> str:
         """The call of a chain."""
@@ -231,8 +253,27 @@ class ChainedWorkspace(Workspace):
             whole = self.program.operands[whole][0]
         return part == whole
 
+    def _summed(self, row: ProgramRow, operands: Sequence[str], target: str) -> str | None:
+        """The call of a chain that sums a few products; None where NumPy is to do it."""
+        program, dtype = self.program, self.text.dtype
+        here, operation = site(program, row), OPERATIONS.get(program.ops[row])
+        factors = operation.factors(here) if operation is not None else None
+        if factors is None or any(map(program.is_condition, program.operands[row])):
+            return None
+        shape = (*here.shape, *factors.summed)
+        if not all(here.shapes) or not 0 < count(shape) <= FEW_PRODUCTS:
+            return None
+        if count(factors.summed) > MOST_SUMMED:
+            return None
+        inputs = map(self._seen, operands, factors.subscripts)
+        link = summing(len(operands), len(factors.summed), dtype)
+        return self._linked(link, shape, list(inputs), [target])
+
     def _written(self, run: Run, operands: list[str], target: str) -> list[str]:
         program, row = self.program, run.row
+        summed = self._summed(row, operands, target)
+        if summed is not None:
+            return [summed]
         operation = OPERATIONS.get(program.ops[row])
         place = operation.adds(site(program, row)) if operation is not None else None
         if place is None or not program.shape(program.operands[row][1]):
