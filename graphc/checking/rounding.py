@@ -23,11 +23,13 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
+from ..table.value import COMPARISONS
 from .batches import reached_from
 from .neighbourhood import Neighbourhood, needed_rows
 from .schemes import EPSILON
 
 SAMPLES = 6
+LEVEL = 16.0  # roundings between two ways to one value
 SAFETY = 8.0  # other code rounds elsewhere, and a few samples do not show the worst case
 
 
@@ -45,6 +47,8 @@ class Rounding(Numbers):
         return np.where(number == np.round(number), number, self._moved(number, number))[()]
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        if op in COMPARISONS and not any(type(arg) is Masked for arg in args):
+            args = self._level(*map(as_float, args))
         found = super().apply(op, args, settings)
         operation = OPERATIONS.get(op)
         record = operation or FUNCTIONS.get(op)
@@ -57,6 +61,14 @@ class Rounding(Numbers):
         elif operation is not None and operation.rounded_like is not None:
             size = operation.rounded_like(found, [as_float(arg) for arg in args])
         return self._moved(found, size)
+
+    def _level(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Two numbers to be compared, equal if rounding is all that makes them differ.
+
+        Whoever compares a value with itself takes one branch; the other's slopes are no error.
+        """
+        near = np.abs(a - b) <= LEVEL * self.epsilon * np.maximum(np.abs(a), np.abs(b))
+        return a, np.where(near, a, b)[()]
 
     def _moved(self, value: Any, size: Any) -> Any:
         if not isinstance(value, (np.ndarray, np.floating)) or value.dtype != float:

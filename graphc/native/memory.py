@@ -1,7 +1,8 @@
 """Arrays for results, in memory that earlier results have left.
 
 The system hands out fresh memory page by page, which takes longer than many a function over it. So
-the memory of a large result stays here, and serves again once nobody else holds it.
+the memory of a large result stays here, and serves again once nobody else holds it. There is no
+lock, because a call may begin anywhere within another: in a signal's handler, or in the collector.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import sysconfig
-from threading import Lock
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,23 @@ import numpy as np
 SMALL = 1 << 20  # bytes that are cheap when they are fresh
 MOST = 1 << 26  # bytes that stay here together
 
-_blocks: list[Any] = []  # arrays of bytes, the oldest first
-_lock = Lock()
+_blocks: dict[tuple[int, int], Any] = {}  # arrays of bytes by size and number, the oldest first
+_numbers = count()
 
 
-def _holders(blocks: list[Any], place: int) -> int:
-    """How often a block is referred to: by the list, and by each array that looks at it."""
-    return sys.getrefcount(blocks[place])
+def _holders(block: Any) -> int:
+    """How often a block is referred to: by whoever asks, and by each array that looks at it."""
+    return sys.getrefcount(block)
+
+
+def _alone() -> int:
+    block = np.empty(0)
+    return _holders(block)
 
 
 # Without a count of references, nothing is used twice.
 _COUNTED = hasattr(sys, "getrefcount") and not sysconfig.get_config_var("Py_GIL_DISABLED")
-_ALONE = _holders([np.empty(0)], 0) if _COUNTED else 0
+_ALONE = _alone() if _COUNTED else 0
 
 
 def result(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -37,20 +43,28 @@ def result(shape: tuple[int, ...], dtype: Any) -> Any:
     size = math.prod(shape) * dtype.itemsize
     if not SMALL <= size <= MOST or not _COUNTED:
         return np.empty(shape, dtype)
-    with _lock:
-        block = _free(size)
-        if block is None:
-            block = np.empty(size, np.uint8)
-        _blocks.append(block)
-        array = block.view(dtype).reshape(shape)
-        while sum(kept.size for kept in _blocks) > MOST:
-            del _blocks[0]
+    block = _free(size)
+    if block is None:
+        block = np.empty(size, np.uint8)
+    array = block.view(dtype).reshape(shape)
+    _blocks[size, next(_numbers)] = block
+    kept = tuple(_blocks)
+    total = sum(size for size, _ in kept)
+    for key in kept:
+        if total <= MOST:
+            break
+        total -= key[0]
+        _blocks.pop(key, None)
     return array
 
 
 def _free(size: int) -> Any:
-    """A block of that size that nothing looks at, taken out of the list; None if there is none."""
-    for place in range(len(_blocks)):
-        if _blocks[place].size == size and _holders(_blocks, place) == _ALONE:
-            return _blocks.pop(place)
+    """A block of that size that nothing looks at, no longer here; None if there is none."""
+    for key in tuple(_blocks):
+        if key[0] == size:
+            block = _blocks.pop(key, None)  # whoever takes it out is the only one to have it
+            if block is not None and _holders(block) == _ALONE:
+                return block
+            if block is not None:
+                _blocks[key] = block
     return None

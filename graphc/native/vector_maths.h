@@ -146,8 +146,8 @@ VM_INLINE double vm_cosine_polynomial(double z) {
     return sum;
 }
 
-/* sin(r) and cos(r); n stands in the low bits of the result */
-VM_INLINE uint64_t vm_quarter(double x, double *sine, double *cosine) {
+/* r; n stands in the low bits of the result */
+VM_INLINE uint64_t vm_quarters(double x, double *reduced) {
     double shifted = vm_fma(x, VM_INVERSE_HALF_PI, VM_ROUND), n = shifted - VM_ROUND;
 #if VM_FMA
     double r = vm_fma(-n, VM_HALF_PI_1, x);
@@ -158,10 +158,12 @@ VM_INLINE uint64_t vm_quarter(double x, double *sine, double *cosine) {
     /* what is subtracted last is 0.0 where n is 0: -0.0 stays -0.0 */
     double r = b - ((w - (a - b)) + (n * VM_HALF_PI_SHORT_3 + n * VM_HALF_PI_SHORT_4));
 #endif
-    double z = r * r;
-    *sine = r * vm_fma(z, vm_sine_polynomial(z), 1.0);
-    *cosine = vm_fma(z, vm_fma(z, vm_cosine_polynomial(z), -0.5), 1.0);
+    *reduced = r;
     return vm_bits(shifted);
+}
+
+VM_INLINE double vm_small_sine(double r, double z) {
+    return r * vm_fma(z, vm_sine_polynomial(z), 1.0);
 }
 
 VM_INLINE uint64_t VM_OUT_SINCOS(double x) {
@@ -170,8 +172,10 @@ VM_INLINE uint64_t VM_OUT_SINCOS(double x) {
 
 /* A quarter turn makes cos(r) of sin(r) and -sin(r) of cos(r). */
 VM_INLINE void vm_sincos(double x, double *sine, double *cosine) {
-    double s, c;
-    uint64_t n = vm_quarter(x, &s, &c), odd = 0 - (n & 1);
+    double r;
+    uint64_t n = vm_quarters(x, &r), odd = 0 - (n & 1);
+    double z = r * r, s = vm_small_sine(r, z);
+    double c = vm_fma(z, vm_fma(z, vm_cosine_polynomial(z), -0.5), 1.0);
     *sine = vm_real(vm_bits(vm_choose(odd, c, s)) ^ (n << 62 & VM_SIGN));
     *cosine = vm_real(vm_bits(vm_choose(odd, s, c)) ^ ((n + 1) << 62 & VM_SIGN));
 }
@@ -214,9 +218,12 @@ VM_INLINE uint64_t VM_OUT_TAN(double x) {
     return vm_over(x, VM_TURNS);
 }
 
+/* The cosine is given back what 1 - z/2 rounds away: a quotient has three errors to bear. */
 VM_INLINE double vm_tan(double x) {
-    double s, c;
-    uint64_t n = vm_quarter(x, &s, &c), odd = 0 - (n & 1);
+    double r;
+    uint64_t n = vm_quarters(x, &r), odd = 0 - (n & 1);
+    double z = r * r, s = vm_small_sine(r, z), half = 0.5 * z, main = 1.0 - half;
+    double c = main + vm_fma(z * z, vm_cosine_polynomial(z), (1.0 - main) - half);
     double above = vm_choose(odd, c, s), below = vm_choose(odd, s, c);
     return vm_real(vm_bits(above / below) ^ (odd & VM_SIGN));
 }

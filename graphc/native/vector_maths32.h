@@ -103,7 +103,7 @@ VM_INLINE float vf_cosine_polynomial(float z) {
     return sum;
 }
 
-VM_INLINE uint32_t vf_quarter(float x, float *sine, float *cosine) {
+VM_INLINE uint32_t vf_quarters(float x, float *reduced) {
     float shifted = vf_fma(x, VF_INVERSE_HALF_PI, VF_ROUND), n = shifted - VF_ROUND;
 #if VM_FMA
     float r = vf_fma(-n, VF_HALF_PI_1, x);
@@ -114,10 +114,12 @@ VM_INLINE uint32_t vf_quarter(float x, float *sine, float *cosine) {
     float v = n * VF_HALF_PI_SHORT_3, c = b - v;
     float r = c - (((w - (a - b)) + (v - (b - c))) + n * VF_HALF_PI_SHORT_4);
 #endif
-    float z = r * r;
-    *sine = r * vf_fma(z, vf_sine_polynomial(z), 1.0f);
-    *cosine = vf_fma(z, vf_fma(z, vf_cosine_polynomial(z), -0.5f), 1.0f);
+    *reduced = r;
     return vf_bits(shifted);
+}
+
+VM_INLINE float vf_small_sine(float r, float z) {
+    return r * vf_fma(z, vf_sine_polynomial(z), 1.0f);
 }
 
 VM_INLINE uint32_t VF_OUT_SINCOS(float x) {
@@ -125,8 +127,10 @@ VM_INLINE uint32_t VF_OUT_SINCOS(float x) {
 }
 
 VM_INLINE void vf_sincos(float x, float *sine, float *cosine) {
-    float s, c;
-    uint32_t n = vf_quarter(x, &s, &c), odd = 0 - (n & 1);
+    float r;
+    uint32_t n = vf_quarters(x, &r), odd = 0 - (n & 1);
+    float z = r * r, s = vf_small_sine(r, z);
+    float c = vf_fma(z, vf_fma(z, vf_cosine_polynomial(z), -0.5f), 1.0f);
     *sine = vf_real(vf_bits(vf_choose(odd, c, s)) ^ (n << 30 & VF_SIGN));
     *cosine = vf_real(vf_bits(vf_choose(odd, s, c)) ^ ((n + 1) << 30 & VF_SIGN));
 }
@@ -169,8 +173,10 @@ VM_INLINE uint32_t VF_OUT_TAN(float x) {
 }
 
 VM_INLINE float vf_tan(float x) {
-    float s, c;
-    uint32_t n = vf_quarter(x, &s, &c), odd = 0 - (n & 1);
+    float r;
+    uint32_t n = vf_quarters(x, &r), odd = 0 - (n & 1);
+    float z = r * r, s = vf_small_sine(r, z), half = 0.5f * z, main = 1.0f - half;
+    float c = main + vf_fma(z * z, vf_cosine_polynomial(z), (1.0f - main) - half);
     float above = vf_choose(odd, c, s), below = vf_choose(odd, s, c);
     return vf_real(vf_bits(above / below) ^ (odd & VF_SIGN));
 }

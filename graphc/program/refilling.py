@@ -46,8 +46,13 @@ def parts(results: Results[Row], want: str) -> Iterator[tuple[Key, Any]]:
                 "the results of buffers() go by name, and 'value' is both what is computed and a "
                 "node that it is derived by; give the node another name"
             )
-        yield from parts(value, "value")
-        yield from parts(other, "tangent")
+        words = ("value", "adjoint" if want == "vjp" else "tangent")
+        if isinstance(value, dict) and isinstance(other, dict):
+            slopes = [name for name, part in other.items() if not isinstance(part, dict)]
+            if not value.keys().isdisjoint(slopes):  # what is computed is also asked for otherwise
+                value, other = {words[0]: value}, {words[1]: other}
+        yield from parts(value, words[0])
+        yield from parts(other, words[1])
     elif isinstance(results, dict):
         for name, part in results.items():
             if isinstance(part, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc as collector
+import signal
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,7 +24,7 @@ def compiled(**options):
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(memory, "_blocks", [])
+    monkeypatch.setattr(memory, "_blocks", {})
 
 
 @pytest.fixture
@@ -130,10 +131,52 @@ def test_threads_get_memory_of_their_own():
         assert list(pool.map(calls, range(4))) == [0] * 4
 
 
+class Calling:
+    """Calls a function when it is collected."""
+
+    def __init__(self, call):
+        self.call, self.self = call, self
+
+    def __del__(self):
+        self.call()
+
+
+def test_a_call_may_begin_within_another():
+    """In the collector, in a signal's handler: nothing waits for what cannot come."""
+    f = compiled()
+    expected = f(**AT)[0].copy()
+    before = collector.get_threshold()
+    collector.set_threshold(7, 1, 1)
+    try:
+        for _ in range(60):
+            Calling(lambda: f(x=AT["x"] + 1, y=AT["y"]))
+            np.testing.assert_array_equal(f(**AT)[0], expected)
+    finally:
+        collector.set_threshold(*before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_a_signal_may_call_what_it_interrupts():
+    f = compiled()
+    expected = f(**AT)[0].copy()
+    calls = []
+    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(f(x=AT["x"] + 1, y=AT["y"])))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        for _ in range(150):
+            found = f(**AT)[0]
+            signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+            assert (found == expected).all()
+            calls.clear()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_no_more_than_the_most_is_kept():
     sizes = [memory.MOST // 3 // 8, memory.MOST // 4 // 8]
     held = [memory.result((size,), float) for size in sizes * 4]
-    assert sum(block.size for block in memory._blocks) <= memory.MOST
+    assert sum(block.size for block in memory._blocks.values()) <= memory.MOST
     assert not any(overlap(a, b) for k, a in enumerate(held) for b in held[:k])
     assert memory.result((memory.MOST // 8 + 1,), float).base is None
     assert memory.result((3,), np.float32).base is None

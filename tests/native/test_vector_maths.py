@@ -84,6 +84,12 @@ def test_one_number_has_the_bits_that_it_has_in_a_vector(library, kind):
 
 
 @needs_compiler
+def test_tan_in_single_precision_where_it_is_worst(library):
+    x = np.array([3.9216556549072266, -3.9216556549072266, 2.3579741, 1.5707964], np.float32)
+    assert max(accuracy.exact_ulps("tan", library.run("tan", x), x)) <= accuracy.bound("tan")
+
+
+@needs_compiler
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pair_has_the_bits_of_sine_and_cosine(library, kind):
     for draw in accuracy_points.ranges("sin").values():

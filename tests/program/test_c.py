@@ -774,3 +774,10 @@ def test_buffers_call_c(text, dtype, want, library, monkeypatch):
         np.concatenate(right),
         rtol=1e-12 if dtype == "float64" else 1e-5,
     )
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy", "c"])
+def test_a_mean_over_no_points_is_refused_by_every_back_end(backend):
+    f = gc.parse("input x\ny = x**2").compile("y", "x", reduce="mean", backend=backend)
+    with pytest.raises(gc.GraphcError, match="nothing does not exist"):
+        f(x=np.empty(0))

@@ -122,3 +122,22 @@ def test_checkpoints_and_arguments_that_are_not_read():
         buffers()
         np.testing.assert_allclose(buffers.results["h0"], right[1]["h0"], rtol=1e-14)
         assert buffers.args["q"].shape == (3,)
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy", "c"])
+@pytest.mark.parametrize("shape", ["", "[2]"])
+def test_what_is_computed_and_its_slopes_have_names_of_their_own(shape, backend):
+    graph = gc.parse(f"input x{shape}\nh = x**2\nk = sin(h)*x")
+    at = {"x": np.full((2,) if shape else (), 1.5), "x_dot": np.full((2,) if shape else (), 0.5)}
+    f = graph.compile(["h", "k"], "x", want="jvp", backend=backend)
+    values, tangents = f(**at)
+    found = refilled(f, at)
+    for name in ("h", "k"):
+        np.testing.assert_allclose(found["value", name], values[name], rtol=1e-14)
+        np.testing.assert_allclose(found["tangent", name], tangents[name], rtol=1e-14)
+    f = graph.compile(["h", "x"], "x", want="vjp", backend=backend)
+    at = {"x": at["x"], "h_bar": at["x"] * 2, "x_bar": at["x"] * 3}
+    values, adjoints = f(**at)
+    found = refilled(f, at)
+    np.testing.assert_allclose(found["value", "x"], values["x"], rtol=1e-14)
+    np.testing.assert_allclose(found["adjoint", "x"], adjoints["x"], rtol=1e-14)

@@ -188,6 +188,8 @@ class _Points(_Calls):
         lines = [
             idle if array is None else _in_order(np.broadcast_to(array, points)) for array in arrays
         ]
+        if self.reduce == "mean" and not count:
+            raise ZeroDivisionError("float division by zero")  # as every other back end does
         lead = () if self.reduce else points
         results = [np.empty((*lead, *shape), dtype=self.dtype) for shape in self.shapes]
         self.many(ctypes.c_size_t(count), self.pointers(lines), self.pointers(results), self.work())
