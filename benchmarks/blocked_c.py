@@ -53,7 +53,6 @@ def source(compiled) -> tuple[str, int, int]:
             return repr(float(made.numbers[place if kind == 2 else made.fillers[place]]))
         return {0: f"a{place}[s + i]", 1: f"r{place}[s + i]", 4: f"b{place}[i]"}[kind]
 
-    fused = {kernels.fused_name(*each): each for each in kernels.FUSED}
     lines = []
     for code, out, a, b, c in made.steps.tolist():
         kernel = kernels.kernels()[names[code]]
@@ -62,14 +61,12 @@ def source(compiled) -> tuple[str, int, int]:
             lines += [f"{text(out)} = sin({operands['a']});", f"{text(b)} = cos({operands['a']});"]
             continue
         name = kernel.of or kernel.name
-        if name in fused:
-            body = kernels._fused(*fused[name], kernel.operands)
-        elif name == "sigmoid":
+        if name == "sigmoid":
             body = "1.0 / (1.0 + exp(-a))"
         elif kernel.own:
             body = f"{name}({', '.join('abc'[: kernel.operands])})"
         else:
-            body = kernels._simple(name, kernel.operands)
+            body = kernels.body(kernel)
         for letter in "abc"[: kernel.operands]:
             body = _replaced(body, letter, operands[letter])
         lines.append(f"{text(out)} = {body.replace('(REAL)', '')};")

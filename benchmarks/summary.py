@@ -38,8 +38,9 @@ missing are left out. `python benchmarks/summary.py > docs/benchmarks.md` writes
 NOTES = """
 ## Where it is slow, and why
 
-- Element-wise operations of tensors are native chains; products, reductions and selections cost a
-  call of NumPy each, about a microsecond, which shows where arrays are short (hand tracking).
+- Element-wise operations and small products of tensors are native chains; larger products,
+  reductions and selections cost a call of NumPy each, a microsecond or several where axes are short
+  (hand tracking).
 - Built by gcc, a sparse matrix of graphc takes 60 to 95 ms of CPU time, a third of which an
   empty file takes; through `f.buffers()` it needs no compiler (W4).
 - A call by keywords takes about 0.8 us besides what it computes: of 4.1 us at 100 layers (W1).
@@ -53,7 +54,8 @@ NOTES = """
   the rules where a derivative is 0, a complex step) and Python around them.
 - A graph of a million nodes that was declared by operators takes 92 bytes for each row and 56 for
   each node that the caller holds, together as much memory as CasADi's; from arrays a third of that.
-- All pairs of 3 000 nodes into a given array are 72 MB written in 4 ms, which is what memory takes.
+- All pairs of 3 000 nodes into a given array are 72 MB written in less than 4 ms, which is what
+  memory takes.
 - In one process with the other parts of W1, C with libmvec runs two to four times slower than by
   itself; the figures over many points are from a process of their own.
 - Checkpoints by a number of layers run nearly every layer a second time. In a chain of tanh nearly

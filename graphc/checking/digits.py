@@ -92,6 +92,19 @@ def differences(
     return None
 
 
+def sides(
+    hood: Neighbourhood, leaf: GraphRow, place: tuple[int, ...], output: int, scale: float
+) -> tuple[float, float] | None:
+    """The slopes just before a point and just after it; None where a value is missing."""
+    digits = PRECISIONS[0] + hood.further(scale)
+    step = step_of(PRECISIONS[0]) * context(digits).mpf(scale)
+    found = [hood.digital({leaf: _single(hood, leaf, place, k * step)}, digits) for k in (-1, 0, 1)]
+    if any(values is None for values in found):
+        return None
+    below, here, above = (values[output] for values in found if values is not None)
+    return float((here - below) / step), float((above - here) / step)
+
+
 def _single(hood: Neighbourhood, leaf: GraphRow, place: tuple[int, ...], offset: Any) -> Any:
     """An offset of one element of a leaf."""
     shape = hood.point[leaf].shape

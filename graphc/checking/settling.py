@@ -236,7 +236,26 @@ class Court:
             return Finding(measured, ILL, told)
         if error and gap <= 10 * error:
             return Finding(measured, NOISE, f"{how} are good to {error:.1e} only and cannot tell")
-        return Finding(measured, WRONG, f"{how} give {measured:.10g}")
+        return self._between(spot) or Finding(measured, WRONG, f"{how} give {measured:.10g}")
+
+    def _between(self, spot: Spot) -> Finding | None:
+        """The verdict where a derivative lies between two slopes of which floats see nothing."""
+        if not self.digital or self._spent > MOST_DIGITAL:
+            return None
+        if self.gradients.at(spot.output, spot.leaf, spot.position) is not None:
+            return None  # it is smooth: a difference along all of them agrees
+        self._spent += 3 * self.cost
+        found = digits.sides(self.hood, spot.leaf, spot.position, spot.output, spot.scale)
+        if found is None:
+            return None
+        low, high = sorted(found)
+        slack = self.tolerance * max(abs(low), abs(high))
+        if high - low <= 4 * slack or not low - slack <= spot.derived <= high + slack:
+            return None
+        told = (
+            f"one-sided slopes {found[0]:.6g} and {found[1]:.6g} in {digits.PRECISIONS[0]} digits"
+        )
+        return Finding(low / 2 + high / 2, AT_KINK, f"on a kink that floats do not see; {told}")
 
     def _at_kink(self, spot: Spot, on: list[kinks.Crossing]) -> Finding:
         """The verdict on a kink: a slope between the one-sided slopes is one by convention."""

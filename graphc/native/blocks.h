@@ -150,7 +150,9 @@ static int NAMED(run)(const Plan *plan, void *const *arguments, const int64_t *s
     const int64_t block = plan->block, numbers = plan->arguments + plan->results;
     const int64_t blocks = plan->filled + plan->blocks;
     const int64_t slot_count = numbers + plan->numbers + blocks;
-    const int64_t extra = plan->arguments + (sums ? plan->results : 0);
+    const int64_t bytes = (last - first) * plan->results * (int64_t)sizeof(REAL);
+    const bool apart = !sums && bytes >= STREAMED; /* results are put away block by block */
+    const int64_t extra = plan->arguments + (sums || apart ? plan->results : 0);
     void *owned = NULL;
     REAL **slots = malloc(((size_t)slot_count + 1) * sizeof *slots);
     REAL *memory = NAMED(memory)(blocks + extra, block, &owned);
@@ -169,7 +171,7 @@ static int NAMED(run)(const Plan *plan, void *const *arguments, const int64_t *s
             slots[k] = spare + k * block;
             for (int64_t i = 0; i < block; i++) slots[k][i] = *(const REAL *)arguments[k];
         }
-    if (sums)
+    if (sums || apart)
         for (int64_t k = 0; k < plan->results; k++)
             slots[plan->arguments + k] = spare + (plan->arguments + k) * block;
     const Step *end = plan->step + plan->steps;
@@ -177,7 +179,7 @@ static int NAMED(run)(const Plan *plan, void *const *arguments, const int64_t *s
         n = last - start < block ? last - start : block;
         for (int64_t k = 0; k < plan->arguments; k++)
             if (strides[k]) slots[k] = (REAL *)arguments[k] + start;
-        if (!sums)
+        if (!sums && !apart)
             for (int64_t k = 0; k < plan->results; k++)
                 slots[plan->arguments + k] = (REAL *)results[k] + start;
         for (const Step *step = plan->step; step < end; step++)
@@ -185,7 +187,12 @@ static int NAMED(run)(const Plan *plan, void *const *arguments, const int64_t *s
         if (sums)
             for (int64_t k = 0; k < plan->results; k++)
                 ((double *)results[k])[start / block] = NAMED(sum)(slots[plan->arguments + k], n);
+        if (apart)
+            for (int64_t k = 0; k < plan->results; k++)
+                put_away((REAL *)results[k] + start, slots[plan->arguments + k],
+                         n * (int64_t)sizeof(REAL));
     }
+    if (apart) settle();
     free(slots);
     free(owned);
     return 0;

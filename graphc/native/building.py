@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = ("engine.c", "callable.c", "links.c")
 HEADERS = (
     *("blocks.h", "chain_blocks.h", "chains.h", "kernels.h", "pairs.h", "python_abi.h"),
-    *("tape.h", "tape_cases.h", "vector_maths.h", "vector_maths32.h"),
+    *("streams.h", "tape.h", "tape_cases.h", "vector_maths.h", "vector_maths32.h"),
 )
 FLAGS = (  # nothing that changes a value: no fast maths, and a*b + c is rounded twice
     *("-std=c99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden"),

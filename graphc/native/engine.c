@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "streams.h"
 #include "vector_maths.h"
 #include "vector_maths32.h"
 
@@ -29,6 +30,7 @@
 #define EXPORT
 #endif
 #define ALIGNED 64
+#define STREAMED (8 << 20) /* bytes of results that leave no room in the cache for what comes next */
 #define MOST (INT32_MAX / 8) /* of anything in a plan: slots are numbers of 32 bits */
 
 typedef struct {

@@ -85,6 +85,8 @@ enum {
     CODE_mul_of_add,
     CODE_mul_of_sub,
     CODE_neg_of_mul,
+    CODE_add_of_muls,
+    CODE_sub_of_muls,
     KERNELS
 };
 
@@ -170,7 +172,9 @@ enum {
     "mul_of_mul " \
     "mul_of_add " \
     "mul_of_sub " \
-    "neg_of_mul "
+    "neg_of_mul " \
+    "add_of_muls " \
+    "sub_of_muls "
 
 /* how many operands, which of them is one number, whether it calls the vector maths, two results */
 static const Form forms[KERNELS] = {
@@ -255,6 +259,8 @@ static const Form forms[KERNELS] = {
     {3, -1, 0, 0}, /* mul_of_add */
     {3, -1, 0, 0}, /* mul_of_sub */
     {2, -1, 0, 0}, /* neg_of_mul */
+    {3, -1, 0, 0}, /* add_of_muls */
+    {3, -1, 0, 0}, /* sub_of_muls */
 };
 #endif
 
@@ -339,6 +345,8 @@ PLAIN_3(mul_of_mul, (a * b * c))  /* of a, b, c */
 PLAIN_3(mul_of_add, ((a + b) * c))  /* of a, b, c */
 PLAIN_3(mul_of_sub, ((a - b) * c))  /* of a, b, c */
 PLAIN_2(neg_of_mul, (-(a * b)))  /* of a, b */
+PLAIN_3(add_of_muls, (a * b + a * c))  /* of a, b, c */
+PLAIN_3(sub_of_muls, (a * b - a * c))  /* of a, b, c */
 
 static const NAMED(Block) NAMED(blocks)[KERNELS] = {
     NAMED(block_add),
@@ -422,6 +430,8 @@ static const NAMED(Block) NAMED(blocks)[KERNELS] = {
     NAMED(block_mul_of_add),
     NAMED(block_mul_of_sub),
     NAMED(block_neg_of_mul),
+    NAMED(block_add_of_muls),
+    NAMED(block_sub_of_muls),
 };
 
 #define CASES \
@@ -506,4 +516,6 @@ static const NAMED(Block) NAMED(blocks)[KERNELS] = {
     case CODE_mul_of_add: O = NAMED(safe_mul_of_add)(A, B, C); break; \
     case CODE_mul_of_sub: O = NAMED(safe_mul_of_sub)(A, B, C); break; \
     case CODE_neg_of_mul: O = NAMED(safe_neg_of_mul)(A, B); break; \
+    case CODE_add_of_muls: O = NAMED(safe_add_of_muls)(A, B, C); break; \
+    case CODE_sub_of_muls: O = NAMED(safe_sub_of_muls)(A, B, C); break; \
     default: break;

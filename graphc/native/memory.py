@@ -17,6 +17,7 @@ import numpy as np
 
 SMALL = 1 << 20  # bytes that are cheap when they are fresh
 MOST = 1 << 26  # bytes that stay here together
+LINE = 64  # bytes of a line of the cache, at which results begin
 
 _blocks: dict[tuple[int, int], Any] = {}  # arrays of bytes by size and number, the oldest first
 _numbers = count()
@@ -45,8 +46,9 @@ def result(shape: tuple[int, ...], dtype: Any) -> Any:
         return np.empty(shape, dtype)
     block = _free(size)
     if block is None:
-        block = np.empty(size, np.uint8)
-    array = block.view(dtype).reshape(shape)
+        block = np.empty(size + LINE, np.uint8)
+    start = -block.ctypes.data % LINE
+    array = block[start : start + size].view(dtype).reshape(shape)
     _blocks[size, next(_numbers)] = block
     kept = tuple(_blocks)
     total = sum(size for size, _ in kept)

@@ -81,36 +81,6 @@ EXPORT int graphc_pairs(const int32_t *from, const int32_t *to, const double *sl
     return 0;
 }
 
-/* Numbers that nobody will look at soon, or zeros instead of none: written past the cache where the
-   processor can, by whole lines of the cache, because a part of one would wait for its rest. */
-#if defined(__SSE2__)
-#include <immintrin.h>
-#if defined(__AVX512F__)
-#define PUT_AWAY(to, from) _mm512_stream_pd(to, (from) ? _mm512_loadu_pd(from) : _mm512_setzero_pd())
-#define TOGETHER 8
-#elif defined(__AVX__)
-#define PUT_AWAY(to, from) _mm256_stream_pd(to, (from) ? _mm256_loadu_pd(from) : _mm256_setzero_pd())
-#define TOGETHER 4
-#else
-#define PUT_AWAY(to, from) _mm_stream_pd(to, (from) ? _mm_loadu_pd(from) : _mm_setzero_pd())
-#define TOGETHER 2
-#endif
-static void put_away(double *line, const double *numbers, int64_t count) {
-    int64_t i = 0;
-    for (; i < count && ((uintptr_t)(line + i) & 63); i++) line[i] = numbers ? numbers[i] : 0.0;
-    for (; i + 8 <= count; i += 8)
-        for (int64_t k = i; k < i + 8; k += TOGETHER)
-            PUT_AWAY(line + k, numbers ? numbers + k : NULL);
-    for (; i < count; i++) line[i] = numbers ? numbers[i] : 0.0;
-}
-static void settle(void) { _mm_sfence(); }
-#else
-static void put_away(double *line, const double *numbers, int64_t count) {
-    for (int64_t i = 0; i < count; i++) line[i] = numbers ? numbers[i] : 0.0;
-}
-static void settle(void) {}
-#endif
-
 /* The last column up to this one at which a line of the cache begins; all of a row's at its end. */
 static int64_t whole_lines(const double *row, int64_t column, int64_t nodes) {
     const int64_t over = (int64_t)((uintptr_t)(row + column) / sizeof *row % PAIRS_OVERLAP);
@@ -127,8 +97,9 @@ EXPORT void graphc_pairs_put(const double *lines, const uint8_t *reached, int64_
     for (int64_t line = 0; line < last; line++) {
         double *row = whole + line * nodes;
         const int64_t from = whole_lines(row, first, nodes), to = whole_lines(row, last, nodes);
-        if (line >= first) put_away(row, NULL, from);
-        put_away(row + from, reached[line] ? lines + line * width + (from - low) : NULL, to - from);
+        const double *numbers = reached[line] ? lines + line * width + (from - low) : NULL;
+        if (line >= first) put_away(row, NULL, from * (int64_t)sizeof *row);
+        put_away(row + from, numbers, (to - from) * (int64_t)sizeof *row);
     }
     settle();
 }

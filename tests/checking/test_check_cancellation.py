@@ -256,6 +256,18 @@ def test_slopes_of_matrix_functions_that_are_0_are_right(formula: str):
     assert report.ok and {row.verdict for row in report.rows} == {"correct"}, str(report)
 
 
+def test_a_tie_that_floats_do_not_leave_is_a_kink():
+    """cosh(1e-9) is 1 in floats wherever one looks; its slopes on both sides are 0 and 1e-9."""
+    graph = gc.parse("input c[2,1]\nL = sum(max(cosh(c), axis=0))")
+    point = {"c": np.array([[1e-9], [-1e-9]])}
+    with pytest.warns(gc.KinkWarning):
+        right = graph.reverse("L", point)["c"]
+    report = gc.check(graph, "L", point)
+    assert report.ok and {row.verdict for row in report.rows} == {"at-kink"}, report
+    for factor in (-1.0, 3.0):
+        assert not gc.check(graph, "L", point, claimed={"c": factor * right}).ok
+
+
 @pytest.mark.parametrize(
     "formula",
     [

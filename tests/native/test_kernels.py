@@ -14,12 +14,14 @@ import pytest
 from engines import on_tape
 from probes import PROBES, Probe, points, referee, ulps
 
+import graphc as gc
 from graphc.native import building, library
 from graphc.native.library import native
 from graphc.program.backends.native import kernels, missing, plans, tape_cases
-from graphc.program.backends.native.kernels import FUSED, fused_name
+from graphc.program.backends.native.kernels import FUSED, SHARING, fused_name, sharing_name
 from graphc.program.backends.native.plans import Plan
 from graphc.program.backends.native.steps import Steps
+from graphc.program.backends.native.steps import steps as made_steps
 from graphc.table.functions import FUNCTIONS
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -154,6 +156,37 @@ def test_two_operations_at_once_have_the_bits_of_both(fused: tuple[str, int, str
     steps = [(inner, count + 1, (0, 1)), (outer, count, tuple(rest))]
     (twice,) = run(steps, columns, 1, blocks=1)
     assert same_bits(once, twice)
+
+
+@every_type
+@pytest.mark.parametrize("outer", SHARING)
+def test_products_that_share_a_factor_have_the_bits_of_each(outer: str, dtype: str):
+    columns = operands(3, dtype)
+    (once,) = run([(sharing_name(outer), 3, (0, 1, 2))], columns, 1)
+    steps = [("mul", 4, (0, 1)), ("mul", 5, (0, 2)), (outer, 3, (4, 5))]
+    (thrice,) = run(steps, columns, 1, blocks=2)
+    assert same_bits(once, thrice)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("o = x*y - x*z", ["sub_of_muls"]),
+        ("o = y*x + z*x", ["add_of_muls"]),
+        ("o = x*y + z*y", ["add_of_muls"]),
+        ("o = x*y - 2*x", ["mul_at_a", "sub_of_mul"]),
+        ("h = x*y\no = (h - x*z)*h", ["mul", "sub_by_mul", "mul"]),
+    ],
+)
+def test_a_shared_factor_is_read_once(text: str, expected: list[str]):
+    graph = gc.parse(f"input x y z\n{text}")
+    f = graph.compile("o", want="value")
+    program = f._task.program
+    made = made_steps(program, f._task.schedule.order, tuple(f._task.rows()))
+    names = list(ALL)
+    assert sorted(names[code] for code in made.steps[:, 0]) == sorted(expected)
+    at = {name: np.linspace(-3, 3, 100) + k for k, name in enumerate("xyz")}
+    np.testing.assert_allclose(f(**at), graph.compile("o", want="value", backend="numpy")(**at))
 
 
 PAIRS = [

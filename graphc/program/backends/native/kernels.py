@@ -38,6 +38,8 @@ FUSED = (
     ("mul", 0, "sub"),
     ("neg", 0, "mul"),
 )
+# One kernel for three operations: a*b + a*c, as an adjoint goes to one node along two edges.
+SHARING = ("add", "sub")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ def fused_name(outer: str, place: int, inner: str) -> str:
     return f"{outer}_of_{inner}" if place == 0 else f"{outer}_by_{inner}"
 
 
+def sharing_name(outer: str) -> str:
+    """The name of the kernel of a sum, or difference, of two products that share a factor."""
+    return f"{outer}_of_muls"
+
+
 @cache
 def kernels() -> dict[str, Kernel]:
     """All kernels by name, in the order of their codes."""
@@ -99,6 +106,7 @@ def kernels() -> dict[str, Kernel]:
     for outer, place, inner in FUSED:
         count = len(FUNCTIONS[outer].parameters) + 1
         found.append(Kernel(fused_name(outer, place, inner), count))
+    found += [Kernel(sharing_name(outer), 3) for outer in SHARING]
     return {one.name: one for one in found}
 
 
@@ -147,6 +155,23 @@ def _fused(outer: str, place: int, inner: str, count: int) -> str:
     return _expression(program, program.apply(outer, operands, NO_SETTINGS))
 
 
+def _sharing(outer: str) -> str:
+    program = Program()
+    a, b, c = _leaves(program, 3)
+    products = [program.apply("mul", (a, other), NO_SETTINGS) for other in (b, c)]
+    return _expression(program, program.apply(outer, products, NO_SETTINGS))
+
+
+def body(kernel: Kernel) -> str:
+    """What a kernel computes that does not call the vector maths, as C in a, b and c."""
+    fused = {fused_name(*one): one for one in FUSED}
+    sharing = {sharing_name(outer): outer for outer in SHARING}
+    name = kernel.of or kernel.name
+    if name in fused:
+        return _fused(*fused[name], kernel.operands)
+    return _sharing(sharing[name]) if name in sharing else _simple(name, kernel.operands)
+
+
 def offer(module: Any) -> None:
     """Gives a module the functions of arrays that have kernels of our own, by their names."""
     if hasattr(module, "OFFERED"):
@@ -161,7 +186,6 @@ def offer(module: Any) -> None:
 
 def _definitions() -> Iterator[str]:
     """The text of every kernel."""
-    fused = {fused_name(*one): one for one in FUSED}
     for name, kernel in kernels().items():
         names = ", ".join(SLOTS[: kernel.operands])
         if kernel.of:
@@ -172,11 +196,7 @@ def _definitions() -> Iterator[str]:
         elif kernel.own:
             yield f"OWN_{kernel.operands}({name}, {name.upper()})"
         else:
-            if name in fused:
-                body = _fused(*fused[name], kernel.operands)
-            else:
-                body = _simple(name, kernel.operands)
-            yield f"PLAIN_{kernel.operands}({name}, ({body}))  /* of {names} */"
+            yield f"PLAIN_{kernel.operands}({name}, ({body(kernel)}))  /* of {names} */"
 
 
 def text() -> str:

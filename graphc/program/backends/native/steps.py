@@ -14,7 +14,7 @@ import numpy as np
 from ....algebra.exact import as_float
 from ....table.functions import FUNCTIONS
 from ...program import Program, ProgramRow
-from .kernels import FUSED, SLOTS, fused_name, kernels
+from .kernels import FUSED, SHARING, SLOTS, fused_name, kernels, sharing_name
 
 NEARBY = 64  # steps between two functions of one operand that are computed together
 KIND = 1 << 28  # kinds of slots are told apart by their numbers until all of them are counted
@@ -111,9 +111,19 @@ def _chosen(planner: _Planner, results: Iterable[ProgramRow]) -> list[Move]:
             kernel, both = beside[value]
             moves.append((kernel, both, found) if value == min(both) else None)
             continue
+        alone = [read >= 0 and uses[read] == 1 and read not in joined for read in found]
+        if kernel in SHARING and all(alone):
+            products = [[*reads[read]] if ops[read] == "mul" else [] for read in found]
+            inside = _shared_factor(*products)
+            if inside:
+                joined.add(value)
+                for read in found:
+                    moves[read] = None
+                moves.append((sharing_name(kernel), (value,), inside))
+                continue
         for at, inner, name in INNER.get(kernel, ()):
             read = found[at]
-            if read < 0 or uses[read] != 1 or read in joined or ops[read] != inner:
+            if not alone[at] or ops[read] != inner:
                 continue
             inside = reads[read] + found[:at] + found[at + 1 :]
             if min(inside) >= 0:  # no kernel of two operations takes a number
@@ -123,6 +133,16 @@ def _chosen(planner: _Planner, results: Iterable[ProgramRow]) -> list[Move]:
                 break
         moves.append((kernel, (value,), found))
     return [move for move in moves if move is not None]
+
+
+def _shared_factor(one: list[int], other: list[int]) -> list[int]:
+    """The factor that two products share, and those that they do not; nothing if there is none."""
+    for factor in one:
+        if factor in other and min(*one, *other) >= 0:
+            one.remove(factor)
+            other.remove(factor)
+            return [factor, *one, *other]
+    return []
 
 
 def _pairs(
