@@ -115,7 +115,7 @@ class Court:
         """The verdict on one derivative, with the kinks nearby."""
         value = self.base[spot.output]
         if not np.isfinite(value):
-            return Finding(np.nan, NOT_FINITE, f"the value is {value}{self._first_bad()}")
+            return Finding(np.nan, NOT_FINITE, f"the value is {value}{_first_bad(self.hood)}")
         on = self._on(spot, near)
         if on:
             return self._at_kink(spot, on)
@@ -133,16 +133,6 @@ class Court:
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict
         return Finding(found.measured, verdict, told, self.graph.names[kink.node], found.bound)
-
-    def _first_bad(self) -> str:
-        """The first node that has no finite value, in words."""
-        graph = self.graph
-        evaluation = Evaluation(graph, Numbers(self.hood.sizes), dict(self.hood.fixed), {})
-        with np.errstate(all="ignore"):
-            for node in sorted(upstream(graph, self.hood.outputs)):
-                if not np.isfinite(as_float(evaluation.value(node))).all():
-                    return f": the first is {graph.names[node]} = {formula_text(graph, node)}"
-        return ""
 
     def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
         """The kinks on which a spot sits."""
@@ -246,16 +236,7 @@ class Court:
             return None  # it is smooth: a difference along all of them agrees
         self._spent += 3 * self.cost
         found = digits.sides(self.hood, spot.leaf, spot.position, spot.output, spot.scale)
-        if found is None:
-            return None
-        low, high = sorted(found)
-        slack = self.tolerance * max(abs(low), abs(high))
-        if high - low <= 4 * slack or not low - slack <= spot.derived <= high + slack:
-            return None
-        told = (
-            f"one-sided slopes {found[0]:.6g} and {found[1]:.6g} in {digits.PRECISIONS[0]} digits"
-        )
-        return Finding(low / 2 + high / 2, AT_KINK, f"on a kink that floats do not see; {told}")
+        return None if found is None else _hidden_kink(found, spot.derived, self.tolerance)
 
     def _at_kink(self, spot: Spot, on: list[kinks.Crossing]) -> Finding:
         """The verdict on a kink: a slope between the one-sided slopes is one by convention."""
@@ -354,6 +335,27 @@ class Court:
         if not np.isfinite(left + right):
             return None
         return float(left), float(right), float(max(below, above))
+
+
+def _first_bad(hood: Neighbourhood) -> str:
+    """The first node that has no finite value, in words."""
+    graph = hood.graph
+    evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
+    with np.errstate(all="ignore"):
+        for node in sorted(upstream(graph, hood.outputs)):
+            if not np.isfinite(as_float(evaluation.value(node))).all():
+                return f": the first is {graph.names[node]} = {formula_text(graph, node)}"
+    return ""
+
+
+def _hidden_kink(sides: tuple[float, float], derived: float, tolerance: float) -> Finding | None:
+    """The verdict on a slope between two that differ; None if they do not, or it lies outside."""
+    low, high = sorted(sides)
+    slack = tolerance * max(abs(low), abs(high))
+    if high - low <= 4 * slack or not low - slack <= derived <= high + slack:
+        return None
+    told = f"one-sided slopes {sides[0]:.6g} and {sides[1]:.6g} in many digits"
+    return Finding(low / 2 + high / 2, AT_KINK, f"on a kink that floats do not see; {told}")
 
 
 def _distance(near: Sequence[kinks.Crossing]) -> float | None:
