@@ -124,11 +124,11 @@ typedef void (*NAMED(Block))(REAL **slots, const Step *step, int64_t n);
 #include "kernels.h"
 
 static REAL *NAMED(memory)(int64_t blocks, int64_t block, void **owned) {
-    const uint64_t most = (SIZE_MAX - ALIGNED) / sizeof(REAL);
+    const uint64_t most = (SIZE_MAX - CACHE_LINE) / sizeof(REAL);
     if (blocks && (uint64_t)block > most / (uint64_t)blocks) return NULL;
-    *owned = malloc((size_t)(blocks * block) * sizeof(REAL) + ALIGNED);
+    *owned = malloc((size_t)(blocks * block) * sizeof(REAL) + CACHE_LINE);
     if (!*owned) return NULL;
-    return (REAL *)(((uintptr_t)*owned + ALIGNED - 1) / ALIGNED * ALIGNED);
+    return (REAL *)(((uintptr_t)*owned + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
 }
 
 /* By halves, in an order that depends on the count alone; eight sums run side by side at the end. */

@@ -83,16 +83,16 @@ EXPORT Chain *graphc_chain(const Plan *plan, int64_t axes, const int64_t *shape,
     const size_t wide = plan->wide ? sizeof(double) : sizeof(float);
     const size_t blocks = (size_t)(plan->filled + plan->blocks);
     /* a block begins where a line of the cache does */
-    const size_t bytes = ((size_t)chain->block * wide + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const size_t bytes = ((size_t)chain->block * wide + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     chain->bytes = bytes;
     chain->operand = calloc(operands + 1, sizeof *chain->operand);
     chain->slots = calloc((size_t)graphc_slots(plan) + 1, sizeof *chain->slots);
-    chain->owned = malloc(blocks * bytes + ALIGNED);
+    chain->owned = malloc(blocks * bytes + CACHE_LINE);
     if (!chain->operand || !chain->slots || !chain->owned) {
         graphc_chain_free(chain);
         return NULL;
     }
-    char *memory = (char *)(((uintptr_t)chain->owned + ALIGNED - 1) / ALIGNED * ALIGNED);
+    char *memory = (char *)(((uintptr_t)chain->owned + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     if (plan->wide)
         chain_start_64(chain, memory);
     else

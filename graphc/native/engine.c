@@ -29,7 +29,6 @@
 #else
 #define EXPORT
 #endif
-#define ALIGNED 64
 #define STREAMED (8 << 20) /* bytes of results that leave no room in the cache for what comes next */
 #define MOST (INT32_MAX / 8) /* of anything in a plan: slots are numbers of 32 bits */
 

@@ -17,7 +17,7 @@ import numpy as np
 
 SMALL = 1 << 20  # bytes that are cheap when they are fresh
 MOST = 1 << 26  # bytes that stay here together
-LINE = 64  # bytes of a line of the cache, at which results begin
+CACHE_LINE = 64  # bytes; at one of these a result begins
 
 _blocks: dict[tuple[int, int], Any] = {}  # arrays of bytes by size and number, the oldest first
 _numbers = count()
@@ -46,8 +46,8 @@ def result(shape: tuple[int, ...], dtype: Any) -> Any:
         return np.empty(shape, dtype)
     block = _free(size)
     if block is None:
-        block = np.empty(size + LINE, np.uint8)
-    start = -block.ctypes.data % LINE
+        block = np.empty(size + CACHE_LINE, np.uint8)
+    start = -block.ctypes.data % CACHE_LINE
     array = block[start : start + size].view(dtype).reshape(shape)
     _blocks[size, next(_numbers)] = block
     kept = tuple(_blocks)

@@ -5,7 +5,7 @@
    is carried on from it: from targets to sources, last first, lines become rows of S[i, j] = d j / d i;
    from sources to targets, they become its columns. */
 
-#define PAIRS_OVERLAP 8 /* numbers in a line of the cache */
+#define PAIRS_OVERLAP (CACHE_LINE / 8) /* numbers in a line of the cache */
 
 typedef struct {
     const int32_t *start; /* the first column in which a line can hold anything */

@@ -1,4 +1,6 @@
 /* Numbers that nobody will look at soon: written past the cache where the processor can. */
+#define CACHE_LINE 64 /* bytes */
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #if defined(__AVX512F__)
@@ -17,7 +19,6 @@ typedef __m128d Wide;
 #define ZERO_WIDE _mm_setzero_pd
 #define STREAM_WIDE _mm_stream_pd
 #endif
-#define CACHE_LINE 64
 
 /* By whole lines of the cache, because a part of one would wait for its rest; zeros instead of none. */
 static void put_away(void *place, const void *numbers, int64_t bytes) {

@@ -21,7 +21,7 @@ from .sparse import Sparse
 if TYPE_CHECKING:
     from .options import Options
 
-Key = Any  # a name, or (of, wrt) where both were listed
+Key = Any  # a name; (of, wrt) where both were listed, (part, name) where two parts have one name
 
 
 class Buffers:

@@ -111,12 +111,16 @@ def _factors(site: Site) -> Factors | None:
     if any(len(set(word)) != len(word) for word in (*operands, out)):
         return None
     summed = [letter for letter in letters if letter not in out]
-    last = [[letter for letter in out if letter in word][-1:] for word in operands]
-    if not summed and (len(operands) == 1 or last != [[*word[-1:]] for word in operands]):
+    if not summed and (len(operands) == 1 or not all(_ends_as(out, word) for word in operands)):
         return None  # a view, or neighbours that stand far apart
     axes, sizes = [*out, *summed], letter_sizes(site)
     subscripts = tuple(_subscript(word, axes) for word in operands)
     return Factors(subscripts, tuple(sizes[letter] for letter in summed))
+
+
+def _ends_as(out: str, word: str) -> bool:
+    """Whether the last axis of an operand is the last one that it has in the result."""
+    return word[-1:] == "".join(letter for letter in out if letter in word)[-1:]
 
 
 def _subscript(word: str, axes: Sequence[str]) -> str:

@@ -149,7 +149,8 @@ class Operation:
     looks: Callable[[Settings], bool] = lambda settings: False  # may be a view of the first operand
     # Whether it certainly is one, of an array that stands in one piece or not.
     stays: Callable[[Settings, bool], bool] = lambda settings, whole: False
-    factors: Callable[[Site], Factors | None] = lambda site: None  # where it is nothing else
+    # Where it multiplies element by element, and perhaps sums the products, and nothing else.
+    factors: Callable[[Site], Factors | None] = lambda site: None
     # Where it adds the second operand to the first in place: the subscript of that place.
     adds: Callable[[Site], str | None] = lambda site: None
     # Each element a sum of some of an operand's (times others'): settings for that operand alone.

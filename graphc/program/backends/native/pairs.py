@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ....derive import pair_arrays
-from ....derive.pair_arrays import Edges
+from ....derive.pair_arrays import NUMBER, Edges
 from ....native.library import native
+from ....native.memory import CACHE_LINE
 from ....structure.kept import kept
 from ....structure.rows import LEAVES
 from ....structure.structure import Structure
@@ -22,7 +23,7 @@ REAL = (int, float, np.floating, np.integer)
 WORD = 64  # sources at once where lines are nodes: a bit for each, and a line is a few vectors
 COLUMNS = 256  # of an array that was used before: they are worked on apart, in cache
 FRESH_COLUMNS = 4096  # of memory that nobody has touched: it is mapped in long pieces
-ALIGNED = 8  # numbers in a line of the cache
+ALIGNED = CACHE_LINE // NUMBER  # numbers in a line of the cache
 
 
 class Sweep(pair_arrays.Sweep):
