@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..structure.kept import kept
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import digits
-from .neighbourhood import Neighbourhood
-from .rounding import Errors
+from .neighbourhood import Group, Neighbourhood
+from .rounding import Errors, plain
 from .verdicts import WRONG, Row
 
 
@@ -42,8 +42,6 @@ def _compiled(
     graph: Structure, hood: Neighbourhood, leaves: Sequence[GraphRow], dtype: str
 ) -> tuple[dict[GraphRow, Any], list[Any]]:
     names = [graph.names[leaf] for leaf in leaves]
-    at = {graph.names[row]: hood.fixed[row] for row in hood.fixed if row in graph.names}
-    at = {name: value for name, value in at.items() if graph.ops[graph.rows[name]] != "stop"}
     parts: dict[GraphRow, list[Any]] = {leaf: [] for leaf in leaves}
     values: list[Any] = []
     sizes = [hood.point[leaf].size for leaf in leaves]
@@ -51,7 +49,7 @@ def _compiled(
         single = all(size == 1 for size in hood.shape(row))
         want = "value_and_grad" if single else "jacobian"
         function = _function(graph, row, leaves, want, dtype)
-        needed = {name: at[name] for name in function.arguments if name in at}
+        needed = _arguments(hood, function.arguments)
         if single:
             value, gradient = function(**needed)
             values.append(np.ravel(value))
@@ -68,6 +66,12 @@ def _compiled(
     return {leaf: np.concatenate(blocks, axis=0) for leaf, blocks in parts.items()}, values
 
 
+def _arguments(hood: Neighbourhood, names: Iterable[str]) -> dict[str, Any]:
+    """The leaves of a point that a function takes, by name."""
+    rows = {name: hood.graph.rows[name] for name in names if name in hood.graph.rows}
+    return {name: hood.fixed[row] for name, row in rows.items() if row in hood.fixed}
+
+
 def _function(
     graph: Structure, row: GraphRow, leaves: Sequence[GraphRow], want: str, dtype: str
 ) -> Any:
@@ -77,6 +81,29 @@ def _function(
         names = [graph.names[leaf] for leaf in leaves]
         known[key] = compile_graph(graph, graph.names[row], names, want, dtype=dtype)
     return known[key]
+
+
+def carried(hood: Neighbourhood, group: Group, along: Any) -> float:
+    """The tangent of the one output along a direction of a group, by emitted forward code.
+
+    The rules alone: without the derivatives that somebody wrote. NaN: it cannot be emitted.
+    """
+    graph, known = hood.graph, kept(hood.graph)
+    key = ("carried", hood.outputs, group.leaves)
+    try:
+        if key not in known:
+            names = [graph.names[leaf] for leaf in group.leaves]
+            of = graph.names[hood.outputs[0]]
+            known[key] = compile_graph(plain(graph), of, names, "jvp", dtype="float64")
+        function = known[key]
+        tangents = {
+            f"{graph.names[leaf]}_dot": part[0] for leaf, part in group.apart(along[None]).items()
+        }
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return float(function(**_arguments(hood, function.arguments), **tangents)[1])
+    except GraphcError:
+        return np.nan
 
 
 def _interpreted(

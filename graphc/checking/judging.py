@@ -15,7 +15,7 @@ from . import digits, kinks
 from .neighbourhood import Group
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
 from .settling import CHEAP, COARSE, Court
-from .spots import Spot
+from .spots import WIDEST, Spot
 from .verdicts import CORRECT, Index, Row
 
 LARGEST_PART = 1 << 21  # elements of all neighbours of a part
@@ -57,6 +57,7 @@ class Quick:
     settled: Any  # as correct
     even: Any  # whether nothing narrower than the steps showed
     told: list[str]  # the evidence, for each leaf
+    crossings: dict[int, list[kinks.Crossing]]  # by place, where a kink was looked for
 
 
 @dataclass
@@ -118,6 +119,7 @@ class Judge:
                             float(part.scale[begin + k]),
                             float(part.usual[output, begin + k]),
                             bool(quick.even[output, begin + k]),
+                            quick.crossings.get(begin + k),
                         )
                     )
                 of, told = self.names.get(output, ""), quick.told[number]
@@ -130,16 +132,32 @@ class Judge:
         return rows
 
     def _quick(self, part: Part) -> Quick:
-        """What three points, a complex step and five points find, each for what is left."""
+        """What three points, five points and a complex step find, each for what is left."""
         court, method = self.court, self.court.method
         finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
         slack = court.tolerance * np.abs(part.claimed)
         measured, settled = np.full(part.claimed.shape, np.nan), np.zeros(finite.shape, bool)
         doubtful, bounds = finite & (method == "complex"), slack
         even, told = np.ones(finite.shape, bool), [AGREE["central"]] * len(part.spans)
+        apart, places = np.ones(len(part.places), bool), np.arange(0)
+        crossings: dict[int, list[kinks.Crossing]] = {}
         if method in ("auto", "central"):
-            measured, error, settled, doubtful, even = self._central(part, finite, slack)
+            measured, error, settled, close, apart, even = self._central(part, finite, slack)
             bounds = slack + 4 * error
+            doubtful = close & ~settled & (slack > 0)
+            places = np.flatnonzero((doubtful & even).any(axis=0) | ~apart)
+        if method == "auto" and len(places):
+            slopes, error, crossings = self._wide(part, places, apart[places])
+            smooth = np.array([not crossings.get(place) for place in places.tolist()])
+            with np.errstate(all="ignore"):
+                allowed = slack[:, places]
+                gap = np.abs(part.claimed[:, places] - slopes)
+                more = (doubtful & even)[:, places] & smooth
+                more &= (gap <= allowed + 3 * error) & (error <= COARSE * allowed)
+            measured[:, places] = np.where(more, slopes, measured[:, places])
+            bounds[:, places] = np.where(more, allowed + 4 * error, bounds[:, places])
+            settled[:, places] |= more
+        doubtful = doubtful & ~settled & apart
         analytic = self._analytic(part, doubtful)
         if any(analytic):
             told = [AGREE[method] if each else AGREE["central"] for each in analytic]
@@ -148,20 +166,7 @@ class Judge:
                 more = doubtful & (slack > 0) & (np.abs(part.claimed - exact) <= slack)
             measured, settled = np.where(more, exact, measured), settled | more
             bounds = np.where(more, slack, bounds)
-            doubtful = doubtful & ~more
-        doubtful = doubtful & even
-        places = np.flatnonzero(doubtful.any(axis=0))
-        if method == "auto" and len(places):
-            slopes, error = self._wide(part, places)
-            with np.errstate(all="ignore"):
-                allowed = slack[:, places]
-                gap = np.abs(part.claimed[:, places] - slopes)
-                more = doubtful[:, places] & (gap <= allowed + 3 * error)
-                more &= (error <= COARSE * allowed) & (allowed > 0)
-            measured[:, places] = np.where(more, slopes, measured[:, places])
-            bounds[:, places] = np.where(more, allowed + 4 * error, bounds[:, places])
-            settled[:, places] |= more
-        return Quick(measured, bounds, settled, even, told)
+        return Quick(measured, bounds, settled, even, told, crossings)
 
     def _analytic(self, part: Part, doubtful: Any) -> list[bool]:
         """For each leaf, whether a complex step can tell more of what is doubtful."""
@@ -173,18 +178,29 @@ class Judge:
             for leaf, (begin, end) in zip(part.group.leaves, part.spans, strict=True)
         ]
 
-    def _wide(self, part: Part, places: Any) -> tuple[Any, Any]:
-        """(slopes, errors) by five points at some places: a longer step loses fewer digits."""
-        step = STEP * part.scale[places]
-        moved = np.repeat(part.places[places], 4)
-        offsets = np.outer(step, STENCIL).ravel()
-        values = self.court.hood.sample(part.group, moved, offsets, told=False).values
-        with np.errstate(all="ignore"):
-            values = values.T.reshape(len(part.claimed), len(places), 4)
-            return five_point(values, step, self.court.base[:, None])
+    def _wide(
+        self, part: Part, places: Any, apart: Any
+    ) -> tuple[Any, Any, dict[int, list[kinks.Crossing]]]:
+        """(slopes, errors) by five points at some places, and the kinks between them.
 
-    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """Slopes by three points, their errors, which settle the matter, are coarse, are even.
+        A longer step loses fewer digits; it is as long as kinks are looked for, if the scale of the
+        place allows that. Where it does not, nobody has looked.
+        """
+        hood, scale = self.court.hood, part.scale[places]
+        reach = STEP * np.maximum(scale, 1.0)
+        looked = reach <= WIDEST * scale
+        step = np.where(looked, reach, STEP * scale)
+        steps, moved = np.outer(step, STENCIL), np.repeat(part.places[places], len(STENCIL))
+        sample = hood.sample(part.group, moved, steps.ravel(), part.group.x[None, :])
+        found = kinks.crossings(sample.branches, steps)
+        crossings = {k: found[n] for n, k in enumerate(places.tolist()) if looked[n]}
+        with np.errstate(all="ignore"):
+            values = sample.values[:-1].T.reshape(len(part.claimed), *steps.shape)
+            slopes, errors = five_point(values, step, self.court.base[:, None])
+            return slopes, np.where(looked | apart, errors, np.inf), crossings
+
+    def _central(self, part: Part, finite: Any, slack: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """Slopes by three points, their errors, what they settle, what is close, apart, even.
 
         Agreement is evidence: a slope that is off because the step is too wide agrees with no
         derivative. What does not agree, or has a kink within the reach of five points, gets a
@@ -202,31 +218,27 @@ class Judge:
             measured, error = three_point(values, step, base)
             gap = np.abs(part.claimed - measured)
             # of a graph too large for many digits, small derivatives are held to the larger ones
-            least = 0.0 if court.digital else 0.1 * part.usual
-            fine = 3 * error <= court.tolerance * np.maximum(np.abs(part.claimed), least)
+            least = 0.0 if court.digital else court.tolerance * 0.1 * part.usual
+            fine = error <= COARSE * np.maximum(slack, least)
             if court.digital:  # a value that does not move may only be too coarse to
                 fine = np.where(part.claimed == 0, self._is_still(part, values, base, error), fine)
             close = finite & (gap <= slack + 3 * error)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
         apart = ~kinks.within_reach(sample.branches, reach)
-        even = self._is_even(part, narrow, sample.values[2 * count : -1].T, base, apart)
-        settled = close & fine & even
-        return measured, error, settled & apart, close & apart & ~settled, even
+        crossed = kinks.crossed(sample.branches, range(2 * count, 2 * count + len(part.spans)))
+        even = self._is_even(part, narrow, sample.values[2 * count : -1].T, base, crossed)
+        return measured, error, close & fine & even & apart, close, apart, even
 
     def _is_still(self, part: Part, values: Any, base: Any, error: Any) -> Any:
         """Where nothing moves, the rules say 0 too, and no derivative that counts could hide."""
-        still = (part.claimed == 0) & (values == base[..., None]).all(axis=2)
+        moved = np.abs(values - base[..., None]).max(axis=2)
+        # a sum may be rounded otherwise in another place of an array
+        still = (part.claimed == 0) & (moved <= 2 * EPSILON * np.abs(base))
         if not still.any() or self.court.cost <= CHEAP:  # many digits tell more
             return np.zeros_like(still)
         usual = np.maximum(part.usual, np.abs(base) / part.scale)
         still &= 3 * error <= self.court.tolerance * usual
-        for leaf, (begin, end), (start, _) in zip(
-            part.group.leaves, part.spans, part.group.spans, strict=True
-        ):
-            if still[:, begin:end].any():
-                places = part.places[begin:end] - start
-                still[:, begin:end] &= self.court.rule(leaf)[:, places] == 0
-        return still
+        return self.court.unmoved(part.group, part.places, still)
 
     def _narrow(self, part: Part, step: Any) -> Any:
         """For each leaf a neighbour, all its places moved by far less than a step; the point."""
@@ -236,17 +248,17 @@ class Judge:
             neighbour[part.places[begin:end]] += NARROW * step[begin:end] * signs
         return found
 
-    def _is_even(self, part: Part, narrow: Any, values: Any, base: Any, apart: Any) -> Any:
+    def _is_even(self, part: Part, narrow: Any, values: Any, base: Any, crossed: Any) -> Any:
         """For each output and place, whether the claims of a leaf add up to its narrow change.
 
         What is narrower than the step shows in it. A kink would look like a narrow feature, and is
-        known by name. values: (outputs, leaves).
+        known by name: such a leaf is `crossed`. values: (outputs, leaves).
         """
         found, base = np.ones((len(base), len(part.spans)), bool), base[:, 0]
         with np.errstate(all="ignore"):
             for number, (begin, end) in enumerate(part.spans):
                 places = part.places[begin:end]
-                if apart[begin:end].all():
+                if not crossed[number]:
                     change = narrow[number, places] - part.group.x[places]
                     moves = part.claimed[:, begin:end] * change
                     room = 1e-3 * np.sqrt((moves**2).sum(axis=1)) + 64 * EPSILON * np.abs(base)

@@ -49,10 +49,9 @@ def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
     found: list[list[Crossing]] = [[] for _ in steps]
     order = np.argsort(np.abs(steps[0]), kind="stable").tolist()
     for branch in branches:
-        here, margin = branch.taken[-1], np.abs(branch.margin[-1])
-        taken, margins = (
-            part[:-1].reshape(*steps.shape, -1) for part in (branch.taken, branch.margin)
-        )
+        every, margin = branch.taken(), np.abs(branch.margin[-1])
+        here = every[-1]
+        taken, margins = (part[:-1].reshape(*steps.shape, -1) for part in (every, branch.margin))
         differs = (taken != here) & np.isfinite(margins)
         largest = margin.max(initial=0.0) if margin.size > 1 else np.inf
         for stencil, element in np.argwhere(differs.any(axis=1)).tolist():
@@ -86,8 +85,19 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
             moved = np.abs(margin[: 2 * len(reach)] - here)
             near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
         if branch.switch.competing:
-            near |= branch.taken[: 2 * len(reach)] != branch.taken[-1]
+            near |= branch.taken(slice(2 * len(reach))) != branch.taken(-1)
         found |= near.any(axis=1).reshape(len(reach), 2).any(axis=1)
+    return found
+
+
+def crossed(branches: Iterable[Branch], neighbours: Sequence[int]) -> Any:
+    """For some neighbours, whether a switch takes another branch there than at the point.
+
+    The last neighbour of all is the point itself.
+    """
+    found = np.zeros(len(neighbours), dtype=bool)
+    for branch in branches:
+        found |= (branch.taken(neighbours) != branch.taken(-1)).any(axis=1)
     return found
 
 

@@ -18,6 +18,7 @@ from mpmath.libmp import from_man_exp
 from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
+from ..native.memory import result
 from ..structure.kept import kept
 from ..structure.reach import ancestors
 from ..structure.rows import GraphRow
@@ -28,8 +29,8 @@ from .batches import COUNT, Batch, Switch, Traits, batched, traits
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
-LARGEST_BATCH = 1 << 17  # elements of the moved leaves that are evaluated at once
-LARGEST_GROUP = 256  # elements of leaves that share their evaluations
+LARGEST_BATCH = 1 << 19  # elements of the moved leaves that are evaluated at once
+LARGEST_GROUP = 512  # elements of leaves that share their evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,9 @@ class Branch:
     margin: Any  # (neighbours, elements): 0 on the kink
     winners: Any = None  # (neighbours, elements): the place of each, where elements compete
 
-    @cached_property
-    def taken(self) -> Any:
+    def taken(self, neighbours: Any = slice(None)) -> Any:
         """(neighbours, elements): a sign, or the place of a winner."""
-        return np.sign(self.margin) if self.winners is None else self.winners
+        return np.sign(self.margin[neighbours]) if self.winners is None else self.winners[neighbours]
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class Neighbourhood:
     def _room(self, count: int, size: int, kind: Any) -> Any:
         """(count, elements) to be filled: the same memory every time, since new memory is slow."""
         if self._memory.size < count * size or self._memory.dtype != kind:
-            self._memory = np.empty(max(count * size, LARGEST_BATCH), kind)
+            self._memory = result((max(count * size, LARGEST_BATCH),), kind)
         return self._memory[: count * size].reshape(count, size)
 
     def _sampled(self, group: Group, neighbours: Any, told: bool) -> Sample:

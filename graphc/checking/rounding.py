@@ -98,7 +98,7 @@ class Errors:
 def sweeps(hood: Neighbourhood, algebra: Numbers) -> list[Any]:
     """The outputs, flat, and for each thing that can be moved (output elements, its elements)."""
     leaves = {row: v for row, v in hood.fixed.items() if hood.graph.ops[row] != "stop"}
-    evaluation = Evaluation(_plain(hood.graph), algebra, leaves, {})
+    evaluation = Evaluation(plain(hood.graph), algebra, leaves, {})
     with np.errstate(all="ignore"):
         values = [np.ravel(as_float(evaluation.value(row))) for row in hood.outputs]
         blocks = [_block(hood, evaluation, row, hood.point) for row in hood.outputs]
@@ -110,14 +110,14 @@ def rule(hood: Neighbourhood, leaf: GraphRow) -> Any:
     """(output elements, elements of a leaf): its derivatives in floats, by the rules alone."""
     graph = hood.graph
     known = dict(hood.floats.values)
-    evaluation = Evaluation(_plain(graph), hood.floats.algebra, known, {})
+    evaluation = Evaluation(plain(graph), hood.floats.algebra, known, {})
     evaluation.asked = reached_from(graph, (leaf,), needed_rows(graph, hood.outputs))
     with np.errstate(all="ignore"):
         blocks = [_block(hood, evaluation, row, (leaf,)) for row in hood.outputs]
     return np.concatenate([block[leaf] for block in blocks])
 
 
-def _plain(graph: Structure) -> Structure:
+def plain(graph: Structure) -> Structure:
     """The graph without the derivatives that somebody wrote."""
     if not graph.partials:
         return graph

@@ -22,7 +22,8 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
-from .neighbourhood import Neighbourhood, context
+from .emitted import carried
+from .neighbourhood import Group, Neighbourhood, context
 from .rounding import Errors, rule
 from .schemes import EPSILON, one_sided
 from .spots import Floats, Spot
@@ -90,6 +91,24 @@ class Court:
         if leaf not in self._rules:
             self._rules[leaf] = rule(self.hood, leaf)
         return self._rules[leaf]
+
+    def unmoved(self, group: Group, places: Any, still: Any) -> Any:
+        """Which places of a group, (outputs, places), the rules too say nothing moves with.
+
+        Emitted code carries a tangent along all of them forward; what it does not clear, and small
+        graphs, are interpreted.
+        """
+        if self.hood.emitted and len(still) == 1 and still.any():
+            along = np.zeros(group.x.size)
+            along[places[still[0]]] = np.random.default_rng(0).uniform(1, 2, still.sum())
+            if carried(self.hood, group, along) == 0:
+                return still
+        found = still.copy()
+        for leaf, (begin, end) in zip(group.leaves, group.spans, strict=True):
+            here = (begin <= places) & (places < end)
+            if still[:, here].any():
+                found[:, here] &= self.rule(leaf)[:, places[here] - begin] == 0
+        return found
 
     @cached_property
     def gradients(self) -> digits.Gradients:

@@ -41,6 +41,8 @@ class Spot:
     scale: float  # the size of the element, or what is usual for its leaf
     usual: float = 0.0  # the largest derivative by an element of the leaf, in units of this one
     even: bool = True  # whether nothing narrower than the steps of floats showed
+    # the kinks within five points; None: nobody has looked
+    crossings: list[kinks.Crossing] | None = field(default=None, compare=False)
 
     @property
     def element(self) -> int:
@@ -61,6 +63,11 @@ class Floats:
 
     def crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
         """The kinks within five points along the coordinate of each spot, all of one group."""
+        unseen = [spot for spot in spots if spot.crossings is None]
+        found = iter(self._crossings(unseen) if unseen else ())
+        return [next(found) if spot.crossings is None else spot.crossings for spot in spots]
+
+    def _crossings(self, spots: Sequence[Spot]) -> list[list[kinks.Crossing]]:
         group = spots[0].group
         if not self.hood.batch(group.leaves).switches:
             return [[] for _ in spots]
