@@ -148,8 +148,7 @@ class Case:
             rows = [row for name in self.claims for row in self._singly(name)]
         if scalar and (many or self.budget.spent):  # what was not taken singly is in a direction
             rows += self._searched()
-        for row in rows:
-            row.point = number
+        rows = [row._replace(point=number) for row in rows]
         blame = [
             (row.name, row.index)
             for row in rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,9 +102,8 @@ def _of_graph(
     reports = []
     for number, point in enumerate(drawn):
         here = {graph.names[row]: value for row, value in point.values.items()}
-        reports.append(check(graph, at=here, claimed=_claimed(grad, here), **options))
-        for row in reports[-1].rows:
-            row.point = number
+        found = check(graph, at=here, claimed=_claimed(grad, here), **options)
+        reports.append(replace(found, rows=[row._replace(point=number) for row in found.rows]))
     report = merged(reports, bool(options["strict"]))
     report.notes = [*notes, *report.notes]
     return report

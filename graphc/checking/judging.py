@@ -109,8 +109,8 @@ class Judge:
             found = indices(shape, first, first + end - begin)
             for output in range(len(part.claimed)):
                 here = (output, slice(begin, end))
-                columns = (part.claimed, quick.measured, quick.bounds)
-                claims, measured, bounds = (column[here].tolist() for column in columns)
+                known = (part.claimed, quick.measured, quick.bounds)
+                claims, measured, bounds = (array[here].tolist() for array in known)
                 for k in np.flatnonzero(~quick.settled[here]).tolist():
                     doubtful.append(len(rows) + k)
                     spots.append(
@@ -124,11 +124,10 @@ class Judge:
                     )
                 of, told = self.names.get(output, ""), quick.told[number]
                 same = map(repeat, (CORRECT, told, of, "", 0))
-                rows += map(Row, repeat(name), found, claims, measured, *same, bounds)
+                columns = zip(repeat(name), found, claims, measured, *same, bounds, strict=False)
+                rows += map(Row._make, columns)
         for place, finding in zip(doubtful, self.court.settled(spots), strict=True):
-            row = rows[place]
-            row.measured, row.bound, row.kink = finding.measured, finding.bound, finding.kink
-            row.verdict, row.evidence = finding.verdict, finding.evidence
+            rows[place] = rows[place]._replace(**vars(finding))
         return rows
 
     def _quick(self, part: Part) -> Quick:

@@ -115,18 +115,16 @@ def _judged(
     if direction.is_clean and direction.bound <= most:
         return row
     if hurried:
-        row.verdict, row.evidence = NOISE, f"{told}: the budget ended before a closer look"
-        return row
+        told = f"{told}: the budget ended before a closer look"
+        return row._replace(verdict=NOISE, evidence=told)
     line = partial(_on_line, along, direction.direction)
     found = blackbox.settle(line, base, direction.claimed, 1.0, 1.0, slack)
-    row.measured, row.verdict, row.evidence = (
-        *(found.measured, found.verdict),
-        f"{told}: {found.evidence}",
-    )
-    if found.verdict == CORRECT:
-        row.bound = max(found.bound, 11 * slack.rounding)
-        row.verdict = CORRECT if row.bound <= most else NOISE
-    return row
+    verdict, bound = found.verdict, row.bound
+    if verdict == CORRECT:
+        bound = max(found.bound, 11 * slack.rounding)
+        verdict = CORRECT if bound <= most else NOISE
+    told = f"{told}: {found.evidence}"
+    return row._replace(measured=found.measured, verdict=verdict, evidence=told, bound=bound)
 
 
 def _on_line(along: Callable[[Any], float], direction: Any, steps: Any) -> Any:

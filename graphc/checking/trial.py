@@ -70,8 +70,8 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
     hood.emitted = sum(hood.point[leaf].size for leaf in leaves) >= MANY
     judge = Judge(Court(graph, hood, asked.epsilon, asked.method), element_names(hood))
     rows, notes = _judged(asked, judge, leaves, claims)
-    for row in rows if number else ():
-        row.point = number
+    if number:
+        rows = [row._replace(point=number) for row in rows]
     failing = WRONG in {row.verdict for row in rows}
     if claims is not None:
         edges = claiming.blamed(graph, hood, asked.outputs[0], rows, claims) if failing else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 CORRECT, WRONG, AT_KINK, NEAR_KINK, ILL, NOISE, NOT_FINITE = (
     *("correct", "wrong", "at-kink", "near-kink", "ill-conditioned", "float-noise", "not-finite"),
@@ -43,12 +43,12 @@ class Finding:
     bound: float = math.nan  # an error of the derivative below it would have passed too
 
 
-@dataclass(slots=True)
-class Row:
+class Row(NamedTuple):
     """One derivative and what is known about it."""
 
     name: str  # by what
-    index: tuple[int, ...] | None  # the element of it; None: the whole argument along a direction
+    # the element of it; None: the whole argument along a direction
+    index: tuple[int, ...] | None  # type: ignore[assignment]  # not the method of tuples
     derived: float
     measured: float
     verdict: str
