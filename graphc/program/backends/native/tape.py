@@ -68,7 +68,7 @@ def packed(graph: Structure, needed: Sequence[GraphRow]) -> Packed | None:
     code = codes_of(graph)
     if code is None:
         return None
-    numbers = numbers_of(graph.operands)
+    numbers = numbers_of(graph.operands, 0, len(graph.ops))
     counts = (numbers >= 0).sum(axis=1, dtype=np.int8)
     columns = np.maximum(numbers, 0, out=numbers).T
     known: dict[int, float] = {}
