@@ -151,7 +151,7 @@ class NameColumn(Columns[str, "bytes | array[int]"]):
         found = np.empty(len(self), dtype=np.int16)
         for k, block in enumerate(self.blocks):
             found[k * self.size : (k + 1) * self.size] = table[np.asarray(memoryview(block))]
-        found[self.closed :] = codes_of(self.tail, known)
+        found[self.closed :] = coded(self.tail, known)
         for row, name in self.changed.items():
             found[row] = known.get(name, NONE)
         return found
@@ -232,7 +232,7 @@ def numbers_of(operands: Column[GraphRow, Operands], first: int, last: int) -> n
     return found
 
 
-def codes_of(ops: Column[GraphRow, str], known: dict[str, int]) -> np.ndarray:
+def coded(ops: Column[GraphRow, str], known: dict[str, int]) -> np.ndarray:
     """The number that each name is known by, NONE for one that is not."""
     if isinstance(ops, NameColumn):
         return ops.codes(known)

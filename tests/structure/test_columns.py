@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import graphc as gc
 from graphc.structure import columns
-from graphc.structure.columns import NameColumn, OperandColumns, codes_of, numbers_of
+from graphc.structure.columns import NameColumn, OperandColumns, coded, numbers_of
 
 NAMES = ("add", "mul", "sin", "input", "const", "where", "pow")
 ROWS = st.lists(st.integers(0, 2**31 - 1), max_size=5).map(tuple)
@@ -42,7 +42,7 @@ def assert_same(found, listed):
             found[row] = listed[0] if listed else ()
     if isinstance(found, NameColumn):
         known = {"add": 3, "where": 0, "sin": 7}
-        np.testing.assert_array_equal(codes_of(found, known), codes_of(listed, known))
+        np.testing.assert_array_equal(coded(found, known), coded(listed, known))
         assert [name in found for name in NAMES] == [name in listed for name in NAMES]
     else:
         assert all(type(row) is int for operands in found for row in operands)
