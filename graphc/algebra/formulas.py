@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..shapes import Shape
-from ..structure.rows import GraphRow
+from ..structure.rows import Column, GraphRow
 from ..structure.structure import Structure
 from ..table.tensors import OPERATIONS
 from .gates import Gates, as_gate
@@ -28,10 +28,14 @@ class Formulas:
 
     def __init__(self, graph: Structure, shown: bool = False) -> None:
         self.graph = graph
-        self.ops = graph.ops
         self.shown = shown  # to people, who write det(A) * inv(A) for the adjugate
         self.gates = Gates(self)
         self.diagonals: set[GraphRow] = set()
+
+    @property
+    def ops(self) -> Column[GraphRow, str]:
+        """The operations of the graph, which become columns when they are very many."""
+        return self.graph.ops
 
     def constant(self, value: Any) -> GraphRow:
         return self.graph.constant(value)
@@ -46,7 +50,7 @@ class Formulas:
 
     def is_0(self, row: GraphRow) -> bool:
         """Whether a row holds the exact number 0."""
-        return self.ops[row] == "const" and bool(self.number(row) == 0)
+        return self.graph.ops[row] == "const" and bool(self.number(row) == 0)
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> GraphRow:
         if op == "where":  # an argument of the rule may be 0 here, as in leaky_relu(x, slope=0)

@@ -22,7 +22,8 @@ REWRITTEN = ("neg", "where", "div")  # factors for which a product is written ot
 class Store(Protocol[Row]):
     """Rows that are rewritten while they are appended."""
 
-    ops: Column[Row, str]
+    @property
+    def ops(self) -> Column[Row, str]: ...
 
     def apply(self, op: str, args: Sequence[Row], settings: Settings) -> Row:
         """The row of an operation, in its simplest form."""

@@ -269,7 +269,7 @@ RELEASING = {  # these run long: other threads go on meanwhile
     ),
     "graphc_vector": (None, (ctypes.c_int, ctypes.c_int, POINTER, POINTER, INTEGER)),
     "graphc_tape_check": (INTEGER, (POINTER, INTEGER)),
-    "graphc_tape_mark": (None, (POINTER, INTEGER, POINTER)),
+    "graphc_tape_mark": (INTEGER, (POINTER, INTEGER, INTEGER, POINTER)),
     "graphc_tape_group": (None, (POINTER, INTEGER, POINTER, POINTER)),
     "graphc_tape_values": (None, (POINTER, INTEGER, POINTER)),
     "graphc_tape_reverse": (None, (POINTER, INTEGER, POINTER, POINTER, POINTER)),

@@ -22,13 +22,18 @@ EXPORT int64_t graphc_tape_check(const Row *rows, int64_t count) {
     return -1;
 }
 
-/* Marks what marked rows are computed from. */
-EXPORT void graphc_tape_mark(const Row *rows, int64_t count, uint8_t *marked) {
+/* Marks what marked rows are computed from, in some rows of a graph: `operands` has three places for each
+   of them, negative ones are none. Returns a row with an operand that is not an earlier row, or -1. */
+EXPORT int64_t graphc_tape_mark(const int32_t *operands, int64_t first, int64_t count, uint8_t *marked) {
     for (int64_t i = count < 1 ? -1 : count - 1; i >= 0; i--) {
-        if (!marked[i]) continue;
-        const int32_t operand[3] = {rows[i].a, rows[i].b, rows[i].c};
-        for (int k = 0; k < tape_operands[rows[i].code]; k++) marked[operand[k]] = 1;
+        if (!marked[first + i]) continue;
+        for (int k = 0; k < 3; k++) {
+            const int32_t operand = operands[3 * i + k];
+            if (operand >= first + i) return first + i;
+            if (operand >= 0) marked[operand] = 1;
+        }
     }
+    return -1;
 }
 
 /* An order of rows that were checked in which rows of one code stand together as far as they can: the

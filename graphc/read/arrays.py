@@ -9,7 +9,6 @@ import numpy as np
 
 from ..collecting import collection_rests
 from ..errors import GraphcError, listing, nearest
-from ..structure.columns import OperandColumns
 from ..structure.numbered import NumberedNames, NumberedRows
 from ..table.functions import FUNCTIONS
 from .declaring import D
@@ -29,8 +28,7 @@ def read_arrays(graph: D, inputs: int, ops: Sequence[str], operands: Any) -> D:
         for name, row in graph.rows.items():
             known[row], rows[name] = name, row
         graph.names, graph.rows = known, rows
-        graph.ops.extend(names)
-        graph.operands = OperandColumns(list(graph.operands), columns)
+        graph.append_many(names, columns)
     return graph
 
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest, visible
 from ..shapes import Shape, few_axes
 from ..table.functions import COMPOSED, FUNCTIONS, lookup
 from ..table.tensors import OPERATIONS
 from ..table.value import Attributes, Value
-from .columns import OperandColumns
+from . import columns
+from .columns import Columns, NameColumn, OperandColumns, tuples_of
 from .constants import checked_number
 from .formulas import Formula, formula_of
 from .numbered import Numbered
@@ -48,7 +51,7 @@ class Sharing:
     locals: dict[GraphRow, tuple[Any, ...]] = field(default_factory=dict)  # of nodes, as rows
 
 
-COPIED = (list, dict, set, Numbered, OperandColumns)  # parts that each graph has for itself
+COPIED = (list, dict, set, Numbered, Columns)  # parts that each graph has for itself
 
 
 class Structure(Rows[GraphRow]):
@@ -58,6 +61,8 @@ class Structure(Rows[GraphRow]):
         if not isinstance(name, str):
             raise GraphcError(f"a graph's name is a string, not {type(name).__name__}")
         super().__init__()
+        self.full = columns.MANY  # how many rows there are when they are packed next
+        self.compares = False  # whether any row may be a comparison
         self.name = name
         self.rows: MutableMapping[str, GraphRow] = {}  # name -> row
         self.names: MutableMapping[GraphRow, str] = {}  # row -> name
@@ -101,10 +106,48 @@ class Structure(Rows[GraphRow]):
             known = self.sharing.rows.setdefault(key, self.coming)
             if known < len(self.ops):
                 return known
-        row = self.append(op, operands, **settings)
+        row = self._placed(op, operands, {**settings} if settings else NO_SETTINGS)
         if shape:
             self.shapes[row] = shape
         return row
+
+    def append(self, op: str, operands: tuple[GraphRow, ...] = (), **attributes: Any) -> GraphRow:
+        """A new row."""
+        return self._placed(op, operands, attributes)
+
+    def _placed(self, op: str, operands: tuple[GraphRow, ...], settings: Settings) -> GraphRow:
+        """A new row, which keeps these settings."""
+        row = GraphRow(len(self.ops))
+        if row >= self.full:
+            self.pack()
+        if op in CONDITIONS:
+            self.compares = True
+        self.ops.append(op)
+        self.operands.append(operands)
+        if settings:
+            self.attributes[row] = settings
+        return row
+
+    def pack(self) -> None:
+        """Very many rows are kept in columns; those that fill a block of them are packed."""
+        if isinstance(self.ops, list):
+            self.ops, self.operands = NameColumn(self.ops), OperandColumns(self.operands)
+        for column in (self.ops, self.operands):
+            assert isinstance(column, Columns)
+            column.pack()
+            self.full = column.closed + column.size
+
+    def append_many(self, ops: Sequence[str], pairs: np.ndarray) -> None:
+        """New rows of one or two operands each, -1 where there is no second one."""
+        if len(self.ops) + len(ops) >= self.full:
+            self.pack()
+        self.compares = self.compares or not CONDITIONS.isdisjoint(ops)
+        self.ops.extend(ops)
+        if isinstance(self.operands, OperandColumns):
+            self.operands.extend_pairs(pairs)
+            self.pack()
+        else:
+            self.operands.extend(tuples_of(pairs))
 
     def named_sizes(self) -> set[str]:
         """The sizes that inputs and params have by name."""
@@ -165,11 +208,10 @@ class Structure(Rows[GraphRow]):
 
     def operation(self, op: str, operands: tuple[GraphRow, ...], settings: Settings) -> GraphRow:
         """A new row for a checked function on rows; an exponent that is a number is a setting."""
-        ops = self.ops
-        for row in operands:
-            if ops[row] in CONDITIONS or op in CONDITIONAL:
-                _check_conditions(op, [ops[operand] for operand in operands])
-                break
+        if self.compares or op in CONDITIONAL:
+            ops = [self.ops[operand] for operand in operands]
+            if op in CONDITIONAL or not CONDITIONS.isdisjoint(ops):
+                _check_conditions(op, ops)
         if op == "pow" and self._is_bare_number(operands[1]):
             exponent = simple_exponent(self.attributes[operands[1]]["value"])
             if exponent is not None:
@@ -183,7 +225,7 @@ class Structure(Rows[GraphRow]):
             op, operands, settings = "mul", (others[0], last), {}
         shape: Shape = ()
         if self.shapes or op in OPERATIONS:
-            labels = [self.names.get(operand, f"the {ops[operand]}") for operand in operands]
+            labels = [self.names.get(o, f"the {self.ops[o]}") for o in operands]
             shape = self.shape_after(op, operands, settings, labels)
         return self._new(op, operands, settings, shape)
 

@@ -371,13 +371,19 @@ def on_rows(loaded: Any, count: int) -> None:
             accepted += 1
             marked = np.zeros(length, dtype=np.uint8)
             marked[-1] = 1
-            loaded.graphc_tape_mark(rows.ctypes.data, length, marked.ctypes.data)
+            many = np.array(operands)[rows["code"]]
+            numbers = np.stack([rows[name] for name in "abc"], axis=1)
+            numbers[np.arange(3) >= many[:, None]] = -1
+            where = numbers.ctypes.data
+            assert loaded.graphc_tape_mark(where, 0, length, marked.ctypes.data) == -1
+            numbers[-1, rng.integers(3)] = rng.choice([length - 1, length, 2**31 - 1])
+            assert loaded.graphc_tape_mark(where, 0, length, marked.ctypes.data) == length - 1
             on_tape(loaded, Packed(rows, np.zeros(length), np.zeros(0)), rng)
     rows = np.zeros(1, dtype=ROW)
     where = rows.ctypes.data
     assert loaded.graphc_tape_check(where, -1) == -1
     loaded.graphc_tape_values(where, -1, where)
-    loaded.graphc_tape_mark(where, -(2**63), where)
+    assert loaded.graphc_tape_mark(where, 0, -(2**63), where) == -1
     loaded.graphc_tape_group(where, -(2**63), where, where)
     loaded.graphc_tape_reverse(where, -7, where, where, where)
     loaded.graphc_tape_slopes(where, -7, where, where, where)

@@ -17,7 +17,7 @@ import numpy as np
 from ....algebra.exact import as_float
 from ....algebra.rules import rule
 from ....native.library import native
-from ....structure.columns import numbers_of
+from ....structure.columns import coded, numbers_of
 from ....structure.rows import LEAVES, GraphRow
 from ....structure.structure import Structure
 from ...module import Task
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ROW = np.dtype([("code", np.int32), ("a", np.int32), ("b", np.int32), ("c", np.int32)])
 EXPONENTS: dict[Any, str] = {2: "square", 1: "identity", Fraction(1, 2): "sqrt"}
+AT_ONCE = 1 << 14  # rows that are read together
 FEW_ROWS = 200_000  # that are moved, and whose slopes are kept; of more, memory takes the time
 NOT_A_POWER = Fraction(-1, 2)  # one over a root, in two operations
 
@@ -51,8 +52,8 @@ def codes_of(graph: Structure) -> np.ndarray | None:
         return None
     known = {name: code for name, code in codes().items() if name not in (GIVEN, *VALUES_OF)}
     known |= dict.fromkeys((*LEAVES, "const", "pi"), codes()[GIVEN])
-    found = list(map(known.get, graph.ops))
-    if None in found:
+    found = coded(graph.ops, known)
+    if found.min(initial=0) < 0:
         return None
     for row, settings in graph.attributes.items():
         if graph.ops[row] == "const":
@@ -60,74 +61,90 @@ def codes_of(graph: Structure) -> np.ndarray | None:
         if set(settings) - {"exponent"} or settings.get("exponent") == NOT_A_POWER:
             return None
         found[row] = known[EXPONENTS.get(settings["exponent"], graph.ops[row])]
-    return np.array(found, dtype=np.int32)
+    return found
 
 
 def packed(graph: Structure, needed: Sequence[GraphRow]) -> Packed | None:
-    """The columns of what these rows need, or None if the tape cannot run them."""
+    """The columns of what these rows need, or None if the tape cannot run them.
+
+    Operands are read some rows at a time: copies of a million rows are a matter of memory.
+    """
     code = codes_of(graph)
     if code is None:
         return None
-    numbers = numbers_of(graph.operands)
-    counts = (numbers >= 0).sum(axis=1, dtype=np.int8)
-    columns = np.maximum(numbers, 0, out=numbers).T
-    known: dict[int, float] = {}
+    known = dict.fromkeys(np.flatnonzero(coded(graph.ops, {"pi": 0}) == 0).tolist(), math.pi)
     zero = np.zeros(len(code), dtype=bool)  # exact numbers, over which there is no path
-    exponents: dict[float, int] = {}  # -> a place behind the rows
+    exponents: dict[int, float] = {}  # of rows
     for row, settings in graph.attributes.items():
         if graph.ops[row] == "const":
             known[row] = float(as_float(settings["value"]))
             zero[row] = isinstance(settings["value"], (int, Fraction)) and not settings["value"]
         elif code[row] == codes()[graph.ops[row]]:  # no exponent with a function of its own
-            number = float(as_float(settings["exponent"]))
-            columns[1][row] = exponents.setdefault(number, len(exponents))
-            counts[row] += 1
-    known |= {row: math.pi for row, op in enumerate(graph.ops) if op == "pi"}
-    if not np.array_equal(np.array(list(widths().values()), dtype=np.int8)[code], counts):
-        return None  # a maximum of three or more
-    if _chooses_0(code, counts, [zero[column] for column in columns]):
-        return None
-    by_0 = (code == codes()["mul"]) & (zero[columns[0]] | zero[columns[1]])
-    code[by_0] = codes()[BY_0]
-    lead = len(exponents)  # numbers come first: every operand is an earlier row
-    rows = np.zeros(lead + len(code), dtype=ROW)
-    rows["code"][lead:] = code
-    for name, column in zip("abc", columns, strict=True):
-        rows[name][lead:] = column + lead
-    powers = np.flatnonzero(code == codes()["power"]) + lead
-    rows["b"][powers] -= lead
+            exponents[row] = float(as_float(settings["exponent"]))
+    for first in range(0, len(code), AT_ONCE):
+        here = code[first : first + AT_ONCE]
+        if not _runs(here, numbers_of(graph.operands, first, first + len(here)), zero):
+            return None
+    alive = _alive(graph, needed)
+    exponents = {row: number for row, number in exponents.items() if alive[row]}
+    lead = {number: place for place, number in enumerate(dict.fromkeys(exponents.values()))}
+    place = np.cumsum(alive, dtype=np.int32)  # numbers come first: every operand is an earlier row
+    place += len(lead) - 1
+    rows = np.zeros(len(lead) + np.count_nonzero(alive), dtype=ROW)
+    for first in range(0, len(code), AT_ONCE):
+        some = alive[first : first + AT_ONCE]
+        numbers = numbers_of(graph.operands, first, first + len(some))[some]
+        part = rows[place[first] + 1 - some[0] :][: len(numbers)]
+        part["code"] = code[first : first + AT_ONCE][some]
+        for name, column in zip("abc", numbers.T, strict=True):
+            part[name] = np.where(column < 0, 0, place[column])
+    rows["b"][place[list(exponents)]] = [lead[number] for number in exponents.values()]
     values = np.zeros(len(rows))
-    values[:lead] = list(exponents)
-    values[np.fromiter(known, np.int64, len(known)) + lead] = list(known.values())
-    del code, numbers, columns, counts, zero, by_0  # a million rows are a matter of memory
-    return _alive(rows, values, lead, np.array(needed, dtype=np.int64) + lead)
+    values[: len(lead)] = list(lead)
+    place[~alive] = -1
+    read = [row for row in known if alive[row]]
+    values[place[read]] = [known[row] for row in read]
+    bad = native().library.graphc_tape_check(rows.ctypes.data, len(rows))
+    assert bad < 0, f"row {bad} does not come after its operands"
+    return Packed(rows, values, place)
 
 
-def _chooses_0(code: np.ndarray, counts: np.ndarray, zero: list[np.ndarray]) -> bool:
+def _runs(code: np.ndarray, numbers: np.ndarray, zero: np.ndarray) -> bool:
+    """Whether the tape can run rows with these operands; products with 0 get their own code."""
+    counts = (numbers >= 0).sum(axis=1, dtype=np.int8)
+    counts += code == codes()["power"]  # an exponent is a setting
+    if not np.array_equal(np.array(list(widths().values()), dtype=np.int8)[code], counts):
+        return False  # a maximum of three or more
+    if not zero.any():
+        return True
+    by_0 = zero[numbers] & (numbers >= 0)
+    if _chooses_0(code, by_0):
+        return False
+    code[(code == codes()["mul"]) & by_0.any(axis=1)] = codes()[BY_0]
+    return True
+
+
+def _chooses_0(code: np.ndarray, by_0: np.ndarray) -> bool:
     """Whether a slope may be an operand that is the number 0: a gate that no case has."""
     width, names = widths(), list(codes())
-    for k, is_0 in enumerate(zero):
-        found = np.unique(code[is_0 & (counts > k) & (code != codes()["power"])])
+    for k, is_0 in enumerate(by_0.T):
+        found = np.unique(code[is_0 & (code != codes()["power"])])
         if any(k in rule(name, width[name], {}).branches for name in (names[c] for c in found)):
             return True
     return False
 
 
-def _alive(rows: np.ndarray, values: np.ndarray, lead: int, needed: np.ndarray) -> Packed:
-    """Without the rows that nobody needs."""
-    library = native().library
-    bad = library.graphc_tape_check(rows.ctypes.data, len(rows))
-    assert bad < 0, f"row {bad} does not come after its operands"
-    marked = np.zeros(len(rows), dtype=np.uint8)
-    marked[needed] = 1
-    library.graphc_tape_mark(rows.ctypes.data, len(rows), marked.ctypes.data)
-    kept = np.flatnonzero(marked)
-    place = np.cumsum(marked, dtype=np.int32) - 1
-    place[marked == 0] = -1
-    rows = rows[kept]
-    for name in "abc":
-        rows[name] = np.maximum(place[rows[name]], 0)
-    return Packed(np.ascontiguousarray(rows), values[kept], place[lead:])
+def _alive(graph: Structure, needed: Sequence[GraphRow]) -> np.ndarray:
+    """Of each row, whether one of these needs it."""
+    alive = np.zeros(len(graph.ops), dtype=bool)
+    alive[list(needed)] = True
+    for first in reversed(range(0, len(alive), AT_ONCE)):
+        numbers = numbers_of(graph.operands, first, min(first + AT_ONCE, len(alive)))
+        bad = native().library.graphc_tape_mark(
+            numbers.ctypes.data, first, len(numbers), alive.ctypes.data
+        )
+        assert bad < 0, f"row {bad} does not come after its operands"
+    return alive
 
 
 def grouped(tape: Packed) -> Packed:
