@@ -6,6 +6,7 @@ Import this module before NumPy: it limits every library to one thread.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import importlib.util
 import json
@@ -269,8 +270,14 @@ def memory(script: str, names: list[str]) -> dict[str, float]:
 
 
 def extra_megabytes(run: Run) -> float:
-    """The peak of the resident memory while `run` runs, above what there was before (Linux)."""
+    """The peak of the resident memory while `run` runs, above what there was before (Linux).
+
+    Memory that is free is given back first: `run` would use it again and nobody would count it.
+    """
     gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+    if trim is not None:
+        trim(0)
     before = _status("VmRSS")
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")  # resets the peak

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Iterator
 from math import cos, exp, sin, tanh
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 
 INPUTS = 10
 OUTPUTS = 10  # the last nodes, summed
+AT_ONCE = 1000  # nodes that are read together
 POINT = np.linspace(-0.9, 0.8, INPUTS)
 KINDS = ("mean", "mul", "sin", "cos", "gauss", "tanh", "sigmoid")
 SHARES = (0.25, 0.2, 0.13, 0.13, 0.09, 0.1, 0.1)
@@ -25,22 +28,38 @@ BY_HAND: dict[str, Any] = {
 }
 
 
-def random_dag(nodes: int, seed: int = 1) -> list[tuple[str, int, int]]:
-    """(kind, first operand, second operand) per node; node k has number INPUTS + k.
+Node = tuple[str, int, int]  # kind, first operand, second operand
 
-    Most operands are among the fifty nodes before; one in ten is an input.
+
+class Dag:
+    """A random graph as two arrays; node k has number INPUTS + k.
+
+    Most operands are among the fifty nodes before; one in ten is an input. Nodes are read some at a
+    time, so that a million of them leave no memory behind which whoever reads them could use again.
     """
-    rng = np.random.default_rng(seed)
-    kinds = rng.choice(len(KINDS), size=nodes, p=SHARES)
-    far = rng.random((nodes, 2)) < 0.1
-    share = rng.random((nodes, 2))
-    number = np.arange(nodes)[:, None] + INPUTS
-    near = number - 1 - np.floor(share * np.minimum(number, 50)).astype(int)
-    operands = np.where(far, np.floor(share * INPUTS).astype(int), near)
-    return [
-        (KINDS[kind], first, second)
-        for kind, (first, second) in zip(kinds.tolist(), operands.tolist(), strict=True)
-    ]
+
+    def __init__(self, nodes: int, seed: int = 1) -> None:
+        rng = np.random.default_rng(seed)
+        self.kinds = rng.choice(len(KINDS), size=nodes, p=SHARES).astype(np.int8)
+        far = rng.random((nodes, 2)) < 0.1
+        share = rng.random((nodes, 2))
+        number = np.arange(nodes)[:, None] + INPUTS
+        near = number - 1 - np.floor(share * np.minimum(number, 50)).astype(int)
+        operands = np.where(far, np.floor(share * INPUTS).astype(int), near)
+        self.operands = operands.astype(np.int32)
+
+    def __iter__(self) -> Iterator[Node]:
+        for first in range(0, len(self.kinds), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            for kind, (a, b) in zip(
+                self.kinds[some].tolist(), self.operands[some].tolist(), strict=True
+            ):
+                yield KINDS[kind], a, b
+
+
+def random_dag(nodes: int, seed: int = 1) -> list[Node]:
+    """(kind, first operand, second operand) per node."""
+    return list(Dag(nodes, seed))
 
 
 def is_binary(kind: str) -> bool:
@@ -60,7 +79,7 @@ def rules_of(library: Any) -> dict[str, Any]:
     }
 
 
-def build(dag: list[tuple[str, int, int]], inputs: Any, library: Any) -> tuple[list[Any], Any]:
+def build(dag: Iterable[Node], inputs: Any, library: Any) -> tuple[list[Any], Any]:
     """All nodes and the sum of the last ones."""
     rules, nodes = rules_of(library), list(inputs)
     for kind, first, second in dag:
@@ -71,7 +90,7 @@ def build(dag: list[tuple[str, int, int]], inputs: Any, library: Any) -> tuple[l
     return nodes, total
 
 
-def text_of(dag: list[tuple[str, int, int]]) -> str:
+def text_of(dag: list[Node]) -> str:
     """The same graph in graphc's text form: inputs x0 ... x9, nodes n10, n11, ..., loss L."""
     rules = {
         "mean": "({a} + {b})/2",
@@ -90,16 +109,16 @@ def text_of(dag: list[tuple[str, int, int]]) -> str:
     return "\n".join(lines)
 
 
-def columns_of(dag: list[tuple[str, int, int]]) -> tuple[int, list[str], Any]:
+def columns_of(dag: Iterable[Node]) -> tuple[int, list[str], Any]:
     """The same graph for gc.from_arrays: inputs, of which the last is 1/2, operations, operands.
 
     The last operation is the sum.
     """
-    half, operations, operands = INPUTS, [], []
+    half, operations, operands = INPUTS, [], array("i")
 
     def append(operation: str, first: int, second: int = -1) -> int:
         operations.append(operation)
-        operands.append((first, second))
+        operands.extend((first, second))
         return INPUTS + len(operations)
 
     rules = {
@@ -107,17 +126,17 @@ def columns_of(dag: list[tuple[str, int, int]]) -> tuple[int, list[str], Any]:
         "mul": lambda a, b: append("mul", a, b),
         "gauss": lambda a, b: append("exp", append("neg", append("square", a))),
     }
-    nodes = list(range(INPUTS))
+    nodes = array("i", range(INPUTS))  # numbers that leave no memory behind
     for kind, first, second in dag:
         a, b = nodes[first], nodes[second]
         nodes.append(rules[kind](a, b) if kind in rules else append(kind, a))
     total = nodes[-OUTPUTS]
     for node in nodes[1 - OUTPUTS :]:
         total = append("add", total, node)
-    return INPUTS + 1, operations, np.array(operands)
+    return INPUTS + 1, operations, np.array(operands).reshape(-1, 2)
 
 
-def local_derivatives(dag: list[tuple[str, int, int]], point: Any = POINT) -> Any:
+def local_derivatives(dag: list[Node], point: Any = POINT) -> Any:
     """Values, and derivatives by the first and second operand, in plain Python."""
     values = [float(number) for number in point]
     by_first, by_second = [], []
@@ -129,7 +148,7 @@ def local_derivatives(dag: list[tuple[str, int, int]], point: Any = POINT) -> An
     return values, by_first, by_second
 
 
-def gradient_by_hand(dag: list[tuple[str, int, int]], point: Any = POINT) -> Any:
+def gradient_by_hand(dag: list[Node], point: Any = POINT) -> Any:
     """The sum of the last nodes and its gradient, by the two loops one writes by hand."""
     values, by_first, by_second = local_derivatives(dag, point)
     adjoints = [0.0] * len(values)

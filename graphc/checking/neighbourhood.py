@@ -43,7 +43,9 @@ class Branch:
 
     def taken(self, neighbours: Any = slice(None)) -> Any:
         """(neighbours, elements): a sign, or the place of a winner."""
-        return np.sign(self.margin[neighbours]) if self.winners is None else self.winners[neighbours]
+        return (
+            np.sign(self.margin[neighbours]) if self.winners is None else self.winners[neighbours]
+        )
 
 
 @dataclass(frozen=True)
