@@ -14,7 +14,7 @@ from ..structure.rows import GraphRow
 from . import digits, kinks
 from .neighbourhood import Group
 from .schemes import EPSILON, SHORT_STEP, STENCIL, STEP, five_point, three_point
-from .settling import CHEAP, COARSE, Court
+from .settling import CHEAP, COARSE, Court, unmoved
 from .spots import WIDEST, Spot
 from .verdicts import CORRECT, Index, Row
 
@@ -237,7 +237,7 @@ class Judge:
             return np.zeros_like(still)
         usual = np.maximum(part.usual, np.abs(base) / part.scale)
         still &= 3 * error <= self.court.tolerance * usual
-        return self.court.unmoved(part.group, part.places, still)
+        return unmoved(self.court, part.group, part.places, still)
 
     def _narrow(self, part: Part, step: Any) -> Any:
         """For each leaf a neighbour, all its places moved by far less than a step; the point."""

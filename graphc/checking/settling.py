@@ -92,24 +92,6 @@ class Court:
             self._rules[leaf] = rule(self.hood, leaf)
         return self._rules[leaf]
 
-    def unmoved(self, group: Group, places: Any, still: Any) -> Any:
-        """Which places of a group, (outputs, places), the rules too say nothing moves with.
-
-        Emitted code carries a tangent along all of them forward; what it does not clear, and small
-        graphs, are interpreted.
-        """
-        if self.hood.emitted and len(still) == 1 and still.any():
-            along = np.zeros(group.x.size)
-            along[places[still[0]]] = np.random.default_rng(0).uniform(1, 2, still.sum())
-            if carried(self.hood, group, along) == 0:
-                return still
-        found = still.copy()
-        for leaf, (begin, end) in zip(group.leaves, group.spans, strict=True):
-            here = (begin <= places) & (places < end)
-            if still[:, here].any():
-                found[:, here] &= self.rule(leaf)[:, places[here] - begin] == 0
-        return found
-
     @cached_property
     def gradients(self) -> digits.Gradients:
         """The derivatives in many digits."""
@@ -354,6 +336,25 @@ class Court:
         if not np.isfinite(left + right):
             return None
         return float(left), float(right), float(max(below, above))
+
+
+def unmoved(court: Court, group: Group, places: Any, still: Any) -> Any:
+    """Which places of a group, (outputs, places), the rules too say nothing moves with.
+
+    Emitted code carries a tangent along all of them forward; what it does not clear, and small
+    graphs, are interpreted.
+    """
+    if court.hood.emitted and len(still) == 1 and still.any():
+        along = np.zeros(group.x.size)
+        along[places[still[0]]] = np.random.default_rng(0).uniform(1, 2, still.sum())
+        if carried(court.hood, group, along) == 0:
+            return still
+    found = still.copy()
+    for leaf, (begin, end) in zip(group.leaves, group.spans, strict=True):
+        here = (begin <= places) & (places < end)
+        if still[:, here].any():
+            found[:, here] &= court.rule(leaf)[:, places[here] - begin] == 0
+    return found
 
 
 def _first_bad(hood: Neighbourhood) -> str:

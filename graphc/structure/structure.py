@@ -12,18 +12,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import names as naming
 from ..errors import GraphcError, listing, nearest, visible
 from ..shapes import Shape, few_axes
 from ..table.functions import COMPOSED, FUNCTIONS, lookup
 from ..table.tensors import OPERATIONS
 from ..table.value import Attributes, Value
-from . import columns
-from .columns import Columns, NameColumn, OperandColumns, tuples_of
+from .columns import Columns
 from .constants import checked_number
 from .formulas import Formula, formula_of
+from .many_rows import ManyRows
 from .numbered import Numbered
 from .rows import (
     CONDITIONS,
@@ -31,7 +29,6 @@ from .rows import (
     NO_SETTINGS,
     GraphRow,
     Key,
-    Rows,
     Settings,
     row_key,
     simple_exponent,
@@ -54,15 +51,13 @@ class Sharing:
 COPIED = (list, dict, set, Numbered, Columns)  # parts that each graph has for itself
 
 
-class Structure(Rows[GraphRow]):
+class Structure(ManyRows):
     """Rows of operations with names; what every front end appends to and every verb reads."""
 
     def __init__(self, name: str = "graph") -> None:
         if not isinstance(name, str):
             raise GraphcError(f"a graph's name is a string, not {type(name).__name__}")
         super().__init__()
-        self.full = columns.MANY  # how many rows there are when they are packed next
-        self.compares = False  # whether any row may be a comparison
         self.name = name
         self.rows: MutableMapping[str, GraphRow] = {}  # name -> row
         self.names: MutableMapping[GraphRow, str] = {}  # row -> name
@@ -110,44 +105,6 @@ class Structure(Rows[GraphRow]):
         if shape:
             self.shapes[row] = shape
         return row
-
-    def append(self, op: str, operands: tuple[GraphRow, ...] = (), **attributes: Any) -> GraphRow:
-        """A new row."""
-        return self._placed(op, operands, attributes)
-
-    def _placed(self, op: str, operands: tuple[GraphRow, ...], settings: Settings) -> GraphRow:
-        """A new row, which keeps these settings."""
-        row = GraphRow(len(self.ops))
-        if row >= self.full:
-            self.pack()
-        if op in CONDITIONS:
-            self.compares = True
-        self.ops.append(op)
-        self.operands.append(operands)
-        if settings:
-            self.attributes[row] = settings
-        return row
-
-    def pack(self) -> None:
-        """Very many rows are kept in columns; those that fill a block of them are packed."""
-        if isinstance(self.ops, list):
-            self.ops, self.operands = NameColumn(self.ops), OperandColumns(self.operands)
-        for column in (self.ops, self.operands):
-            assert isinstance(column, Columns)
-            column.pack()
-            self.full = column.closed + column.size
-
-    def append_many(self, ops: Sequence[str], pairs: np.ndarray) -> None:
-        """New rows of one or two operands each, -1 where there is no second one."""
-        if len(self.ops) + len(ops) >= self.full:
-            self.pack()
-        self.compares = self.compares or not CONDITIONS.isdisjoint(ops)
-        self.ops.extend(ops)
-        if isinstance(self.operands, OperandColumns):
-            self.operands.extend_pairs(pairs)
-            self.pack()
-        else:
-            self.operands.extend(tuples_of(pairs))
 
     def named_sizes(self) -> set[str]:
         """The sizes that inputs and params have by name."""
