@@ -581,3 +581,38 @@ def test_points_are_drawn_for_given_values_too():
     graph = gc.parse("input x = 1\ny = x**3\nd y / d x = 3*x")
     assert gc.check(graph).ok  # at 1, where both slopes are 3
     assert not gc.check(graph, points=5, rng=0).ok
+
+
+COARSE_OR_STILL = """
+input x[15,15] y[15,15]
+h = ({large} + x) - {large}
+L = sum(h*y) + 3*sum(y**2)
+"""
+
+
+def still(large: float) -> tuple[gc.Graph, dict[str, np.ndarray]]:
+    """A graph whose value does not move with x: too coarse to, or because it is constant in x."""
+    graph = gc.parse(COARSE_OR_STILL.format(large=f"{large:.0f}"))
+    rng = np.random.default_rng(0)
+    return graph, {name: rng.uniform(0.5, 1, (15, 15)) for name in ("x", "y")}
+
+
+def test_a_value_too_coarse_to_move_is_no_evidence_for_a_claim_of_0():
+    graph, at = still(1e20)
+    right = graph.compile("L", want="grad")(**at)
+    report = gc.check(graph, "L", at, claimed={**right, "x": np.zeros((15, 15))})
+    assert not report.ok
+    assert {row.verdict for row in report.rows if row.name == "x"} == {"wrong"}
+
+
+def test_what_stands_still_is_cleared_by_the_rules_whatever_its_place_in_a_batch():
+    text = "input X[9,20]\nparam W[20,16] v[16]\nL = mean((relu(X @ W) @ v)**2)"
+    rng = np.random.default_rng(1)
+    at = {"X": rng.normal(size=(9, 20)), "W": rng.normal(size=(20, 16)), "v": rng.normal(size=16)}
+    at["W"][:, 3] = -np.abs(at["W"][:, 3])
+    at["X"][:] = np.abs(at["X"])  # unit 3 is dead at every point
+    report = gc.check(gc.parse(text), "L", at, ["W", "v"])
+    dead = [row for row in report.rows if row.name == "W" and row.index[1] == 3]
+    assert report.verdict == "correct"
+    assert {row.derived for row in dead} == {0.0}
+    assert report.evaluations < 5 * len(report.rows)  # no closer look at any of them
