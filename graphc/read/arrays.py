@@ -43,7 +43,8 @@ def _checked(inputs: int, names: list[Any], operands: Any) -> Any:
             f"operands of shape {columns.shape} and kind {columns.dtype} do not fit {len(names)} "
             f"operations; give whole numbers of shape ({len(names)}, 2), -1 for none"
         )
-    columns = columns.astype(np.int64, copy=False)
+    if columns.dtype != np.int32:  # which takes half the memory
+        columns = columns.astype(np.int64, copy=False)
     counts = {}
     for name in set(names):
         record = FUNCTIONS.get(name) if isinstance(name, str) else None
@@ -53,8 +54,8 @@ def _checked(inputs: int, names: list[Any], operands: Any) -> Any:
             hint = nearest(str(name), usable) or f" (such as {listing(usable[:5])})"
             raise GraphcError(f"{name!r} is not a function of one or two numbers{hint}")
         counts[name] = count
-    wanted = np.fromiter((counts[name] for name in names), np.int64, len(names))
-    given = (columns >= 0).sum(axis=1)
+    wanted = np.fromiter(map(counts.__getitem__, names), np.int8, len(names))
+    given = (columns >= 0).sum(axis=1, dtype=np.int8)
     place = np.arange(inputs, inputs + len(names))[:, None]
     bad = (given != wanted) | (columns[:, 0] < 0) | (columns >= place).any(axis=1)
     if bad.any():
