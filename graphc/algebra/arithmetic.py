@@ -55,7 +55,8 @@ SMALL = 6  # up to so many operations, the expression may turn out to be a fract
 LARGEST_EXPONENT = 1e9
 
 NO_SETTINGS: dict[str, Any] = {}
-BOOLEAN = np.dtype(bool)
+BOOLEAN, DOUBLE = np.dtype(bool), np.dtype(float)
+CHOOSING = ("placed", "alive", "passing", "where", "taken", "untaken")  # what they leave is absent
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {
     int: EXACT,
@@ -74,6 +75,14 @@ def _rank(value: Any) -> int:
     if rank is None:
         rank = DIGITAL if hasattr(value, "_mpf_") else FLOAT
     return rank
+
+
+def _are_doubles(args: Sequence[Any]) -> bool:
+    """Whether floats are all there is: nothing exact, absent or undefined."""
+    for arg in args:
+        if type(arg) not in (np.ndarray, np.float64) or arg.dtype != DOUBLE:
+            return False
+    return bool(args)
 
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -107,6 +116,11 @@ class Numbers:
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""
+        if op not in CHOOSING and _are_doubles(args):
+            operation = OPERATIONS.get(op)
+            if operation is not None:
+                return operation.number(self, args, settings)
+            return self._float(op, args, settings)
         if op == "placed":
             return self._placed(args[0], settings["op"], settings["settings"])
         if op in ("alive", "passing"):
@@ -279,7 +293,7 @@ class Numbers:
 
     # Floats: NumPy's functions, on scalars and arrays alike.
 
-    def _float(self, op: str, args: list[Any], settings: dict[str, Any]) -> Any:
+    def _float(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         with np.errstate(all="ignore"):
             direct = FLOAT_ARITHMETIC.get(op)
             if direct is not None:

@@ -12,6 +12,7 @@ import numpy as np
 EPSILON = float(np.finfo(float).eps)
 STEP = EPSILON**0.2  # balances the truncation and the rounding of five points
 SHORT_STEP = 2 * EPSILON ** (1 / 3)  # and of three points
+PAIR = np.array([-1.0, 1.0])
 STENCIL = np.array([-2.0, -1.0, 1.0, 2.0])
 SHRINK = 4.0  # from one step of Ridders to the next
 FACTORS = [SHRINK ** (2 * order) for order in (1, 2, 3, 4)]  # what each order of errors shrinks by

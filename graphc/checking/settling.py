@@ -124,10 +124,10 @@ class Court:
             known = self._reference(spot, None, self.digital)
             measured = np.nan if known is None else known[0]
             return Finding(measured, NOT_FINITE, f"the derivative is {spot.derived}")
-        found = self._measured(spot, _distance(near))
         if not near:
-            return found
+            return self._measured(spot, None)
         kink = near[0]
+        found = spot.agreed or self._measured(spot, abs(kink.distance))
         told = (
             f"the kink of {kink.told(self.graph)} is {abs(kink.distance):.1e} away, "
             f"within the stencil; {found.evidence}"
@@ -145,7 +145,8 @@ class Court:
         doubts = FEW - self._tried if self.digital else len(spots)
         asked: dict[Spot, float | None] = {}
         for spot, crossings in zip(spots, near, strict=True):
-            smooth = np.isfinite(spot.derived) and not self._on(spot, crossings)
+            known = crossings and spot.agreed
+            smooth = not known and np.isfinite(spot.derived) and not self._on(spot, crossings)
             floats = self._is_left_to_floats(spot) or not self.digital
             if smooth and floats and len(asked) < doubts:
                 asked[spot] = _distance(crossings)

@@ -1,0 +1,275 @@
+"""Cheap differences for many derivatives at once; what they leave in doubt gets a closer look.
+
+Agreement is evidence: a slope that is off because the step is too wide agrees with no derivative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..structure.rows import GraphRow
+from . import kinks
+from .neighbourhood import Group, Sample
+from .schemes import EPSILON, PAIR, SHORT_STEP, STENCIL, STEP, five_point, three_point
+from .settling import CHEAP, COARSE, Court, unmoved
+from .spots import WIDEST
+
+NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
+IMAGINARY = 1e-100  # of the scale: the step of a complex difference
+AGREE = {
+    "central": "central differences agree",
+    "complex": "complex step agrees",
+    "auto": "central differences and complex step agree",
+}
+
+
+class Run(NamedTuple):
+    """The places of one leaf among those of a part."""
+
+    leaf: GraphRow
+    start: int  # of the leaf in its group
+    first: int  # the first place, in the leaf
+    begin: int  # in the part
+    end: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some elements of a group of leaves, and the derivatives by them."""
+
+    group: Group
+    places: Any  # in the group, in order
+    scale: Any  # of each place
+    claimed: Any  # (outputs, places)
+    usual: Any  # (outputs, places): the largest derivative of the leaf, in units of each
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The leaves that have places here, in order."""
+        group = self.group
+        ends = np.searchsorted(self.places, [end for _, end in group.spans]).tolist()
+        found = zip(group.leaves, group.spans, [0, *ends], ends, strict=False)
+        return [
+            Run(leaf, start, int(self.places[begin]) - start, begin, end)
+            for leaf, (start, _), begin, end in found
+            if begin < end
+        ]
+
+    @cached_property
+    def begins(self) -> list[int]:
+        """Where the places of each run begin."""
+        return [run.begin for run in self.runs]
+
+    def spread(self, values: Any) -> Any:
+        """Values (..., runs), one for each place."""
+        return np.repeat(values, [run.end - run.begin for run in self.runs], axis=-1)
+
+    @cached_property
+    def numbers(self) -> Any:
+        """For each place, the number of its run."""
+        return self.spread(np.arange(len(self.runs)))
+
+
+class Quick:
+    """What three points, five points and a complex step find, each for what is left.
+
+    Arrays are (outputs, places); what a difference settles is correct.
+    """
+
+    def __init__(self, court: Court, part: Part) -> None:
+        self.court, self.part, shape = court, part, part.claimed.shape
+        self.finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
+        self.slack = court.tolerance * np.abs(part.claimed)
+        self.measured, self.bounds = np.full(shape, np.nan), self.slack  # what would pass
+        self.settled, self.doubtful = np.zeros(shape, bool), self.finite
+        self.even = np.ones(shape, bool)  # whether nothing narrower than the steps showed
+        self.short = np.zeros(shape, bool)  # whether three points agree, and no kink is among them
+        self.told = [AGREE["central"]] * len(part.runs)  # the evidence, for each run
+        self.apart = np.ones(shape[1], bool)  # whether no kink is within the reach of five points
+        # by place, where five points looked for kinks
+        self.crossings: dict[int, list[kinks.Crossing]] = {}
+        if court.method in ("auto", "central"):
+            self._central()
+        if court.method in ("auto", "complex"):
+            self._complex()
+
+    @cached_property
+    def step(self) -> Any:
+        """That of three points at each place: what is really added."""
+        here = self.part.group.x[self.part.places]
+        return (here + SHORT_STEP * self.part.scale) - here
+
+    @cached_property
+    def least(self) -> Any:
+        """The error of a difference that is allowed."""
+        with np.errstate(all="ignore"):
+            if self.court.digital:
+                return COARSE * self.slack
+            # of a graph too large for many digits, small derivatives are held to the larger ones
+            usual = self.court.tolerance * 0.1 * self.part.usual
+            return COARSE * np.maximum(self.slack, usual)
+
+    def _central(self) -> None:
+        """Three points everywhere, and five where those leave a doubt; both at once if expected."""
+        part, auto = self.part, self.court.method == "auto"
+        count, expected = len(part.places), self._expected() if auto else np.arange(0)
+        narrow = self._narrow()  # and the point itself
+        sample = self._sample(np.arange(count), self.step, expected, narrow)
+        self._three(sample, narrow)
+        if auto:
+            if len(expected):
+                self._five(expected, sample, 2 * count)
+            asked = (self.doubtful & self.even).any(axis=0) | ~self.apart
+            asked[expected] = False
+            places = np.flatnonzero(asked)
+            if len(places):
+                none = np.arange(0)
+                self._five(places, self._sample(none, none, places, part.group.x[None, :]), 0)
+
+    def _sample(self, pairs: Any, step: Any, stencils: Any, more: Any) -> Sample:
+        """Two neighbours of some places, four of others, then more."""
+        part, wide = self.part, self._wide[stencils]
+        places = [np.repeat(part.places[pairs], 2), np.repeat(part.places[stencils], len(STENCIL))]
+        steps = [np.multiply.outer(step, PAIR), np.multiply.outer(wide, STENCIL)]
+        return self.court.hood.sample(
+            part.group, np.concatenate(places), np.concatenate([s.ravel() for s in steps]), more
+        )
+
+    def _expected(self) -> Any:
+        """The places at which a short step, with the rounding that it has, will leave a doubt."""
+        with np.errstate(all="ignore"):
+            rounding = EPSILON * np.abs(self.court.base)[:, None] / self.step
+            coarse = self.finite & (self.slack > 0) & (rounding > self.least)
+        return np.flatnonzero(coarse.any(axis=0))
+
+    def _three(self, sample: Sample, narrow: Any) -> None:
+        """Slopes by three points, and what they settle."""
+        part, count, step = self.part, len(self.part.places), self.step
+        values = sample.values[: 2 * count].T.reshape(len(part.claimed), count, 2)
+        base = sample.values[-1][:, None]
+        with np.errstate(all="ignore"):
+            self.measured, error = three_point(values, step, base)
+            close = self.finite & (np.abs(part.claimed - self.measured) <= self.slack + 3 * error)
+            fine = error <= self.least
+            if self.court.digital:  # a value that does not move may only be too coarse to
+                fine = np.where(part.claimed == 0, self._is_still(values, base, error), fine)
+            reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
+        last = range(len(sample.values) - len(narrow), len(sample.values) - 1)
+        crossed = kinks.crossed(sample.branches, last)
+        self.even = self._is_even(narrow, sample.values[last].T, base, crossed)
+        self.bounds = self.slack + 4 * error
+        self.apart = ~kinks.within_reach(sample.branches, reach)
+        self.short = close & fine & self.even
+        self.settled = self.short & self.apart
+        self.doubtful = close & ~self.settled & (self.slack > 0)
+        beside = np.flatnonzero(~self.apart)
+        for side in (0, 1) if len(beside) else ():
+            self.short[:, beside] &= ~kinks.crossed(sample.branches, 2 * beside + side)
+
+    @cached_property
+    def _looks(self) -> Any:
+        """Whether five points at a place stand as wide as kinks are looked for."""
+        return STEP * np.maximum(self.part.scale, 1.0) <= WIDEST * self.part.scale
+
+    @cached_property
+    def _wide(self) -> Any:
+        """The step of five points at each place.
+
+        A longer step loses fewer digits; it is as long as kinks are looked for, if the scale of the
+        place allows that. Where it does not, nobody has looked.
+        """
+        scale = self.part.scale
+        return STEP * np.where(self._looks, np.maximum(scale, 1.0), scale)
+
+    def _five(self, places: Any, sample: Sample, begin: int) -> None:
+        """Slopes by five points at some places, the kinks between them, and what they settle.
+
+        Their neighbours begin somewhere in a sample.
+        """
+        claimed, looked, steps = (
+            self.part.claimed[:, places],
+            self._looks[places],
+            np.multiply.outer(self._wide[places], STENCIL),
+        )
+        crossings = kinks.crossings(sample.branches, steps, begin)
+        smooth = np.array([not near for near in crossings], bool) | ~looked
+        numbered = zip(places.tolist(), crossings, looked.tolist(), strict=True)
+        self.crossings.update((place, near) for place, near, seen in numbered if seen)
+        values = sample.values[begin : begin + steps.size].T.reshape(len(claimed), *steps.shape)
+        with np.errstate(all="ignore"):
+            slopes, error = five_point(values, self._wide[places], self.court.base[:, None])
+            allowed = self.slack[:, places]
+            more = (self.doubtful & self.even)[:, places] & smooth & (looked | self.apart[places])
+            more &= (np.abs(claimed - slopes) <= allowed + 3 * error) & (error <= COARSE * allowed)
+            self._settle(places, more, slopes, allowed + 4 * error)
+
+    def _settle(self, places: Any, which: Any, slopes: Any, bounds: Any) -> None:
+        """Takes some of the slopes at some places for the truth."""
+        self.measured[:, places] = np.where(which, slopes, self.measured[:, places])
+        self.bounds[:, places] = np.where(which, bounds, self.bounds[:, places])
+        self.settled[:, places] |= which
+
+    def _is_still(self, values: Any, base: Any, error: Any) -> Any:
+        """Where nothing moves, the rules say 0 too, and no derivative that counts could hide."""
+        court, part = self.court, self.part
+        still = part.claimed == 0
+        if not still.any() or court.cost <= CHEAP:  # many digits tell more
+            return np.zeros_like(still)
+        # a sum may be rounded otherwise in another place of an array
+        still &= np.abs(values - base[..., None]).max(axis=2) <= 2 * EPSILON * np.abs(base)
+        usual = np.maximum(part.usual, np.abs(base) / part.scale)
+        still &= 3 * error <= court.tolerance * usual
+        return unmoved(court, part.group, part.places, still)
+
+    def _narrow(self) -> Any:
+        """For each run a neighbour, all its places moved by far less than a step; the point."""
+        part, move = self.part, NARROW * self.step
+        found = np.tile(part.group.x, (len(part.runs) + 1, 1))
+        move[1::2] *= -1  # claims of one sign must not add up
+        found[part.numbers, part.places] += move
+        return found
+
+    def _is_even(self, narrow: Any, values: Any, base: Any, crossed: Any) -> Any:
+        """For each output and place, whether the claims of a run add up to its narrow change.
+
+        What is narrower than the step shows in it. A kink would look like a narrow feature, and is
+        known by name: such a run is `crossed`. values: (outputs, runs).
+        """
+        part = self.part
+        with np.errstate(all="ignore"):
+            change = narrow[part.numbers, part.places] - part.group.x[part.places]
+            moves = part.claimed * change
+            total, squares = (np.add.reduceat(m, part.begins, axis=1) for m in (moves, moves**2))
+            room = 1e-3 * np.sqrt(squares) + 64 * EPSILON * np.abs(base)
+            found = np.abs(total - (values - base)) <= room
+        return part.spread(found | crossed)
+
+    def _complex(self) -> None:
+        """A step in the imaginary direction, where it can tell more: nothing cancels."""
+        court, part = self.court, self.part
+        doubtful = self.doubtful & ~self.settled & self.apart
+        asked = np.logical_or.reduceat(doubtful.any(axis=0), part.begins).tolist()
+        analytic = [
+            some and court.hood.traits(run.leaf).analytic
+            for some, run in zip(asked, part.runs, strict=True)
+        ]
+        if not any(analytic):
+            return
+        self.told = [AGREE[court.method] if each else AGREE["central"] for each in analytic]
+        chosen = np.flatnonzero(part.spread(analytic) & doubtful.any(axis=0))
+        group = court.hood.group(
+            *(leaf for leaf in part.group.leaves if court.hood.traits(leaf).analytic)
+        )
+        starts = dict(zip(group.leaves, group.spans, strict=True))
+        shift = [starts[run.leaf][0] - run.start if run.leaf in starts else 0 for run in part.runs]
+        places, scale = (part.places + part.spread(shift))[chosen], part.scale[chosen]
+        values = court.hood.sample(group, places, 1j * IMAGINARY * scale, told=False).values
+        with np.errstate(all="ignore"):
+            slopes, slack = values.imag.T / scale / IMAGINARY, self.slack[:, chosen]
+            more = doubtful[:, chosen] & (slack > 0)
+            more &= np.abs(part.claimed[:, chosen] - slopes) <= slack
+            self._settle(chosen, more, slopes, slack)
