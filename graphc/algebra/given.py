@@ -85,6 +85,12 @@ def generator_from_user(rng: Any) -> np.random.Generator:
         ) from None
 
 
+def check_seed(rng: Any) -> None:
+    """Refuses what is no seed of random numbers."""
+    if type(rng) is not int or rng < 0:
+        generator_from_user(rng)
+
+
 def check_real(value: Any, what: str) -> None:
     """Refuses what a cast to floats would change without a word: an imaginary part, a mask, ..."""
     if isinstance(value, str):

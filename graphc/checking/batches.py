@@ -55,41 +55,27 @@ class Batch:
 
     @cached_property
     def function(self) -> Evaluator | None:
-        """Emitted code for the outputs; None: interpret."""
-        return self._emitted(self.outputs)
+        """Emitted code for the outputs, and for the rows that tell the branches; None: interpret.
 
-    @cached_property
-    def telling(self) -> Evaluator | None:
-        """Emitted code for the outputs, and for the rows that tell the branches."""
-        return self._emitted((*self.outputs, *self.told))
-
-    @cached_property
-    def _names(self) -> tuple[dict[GraphRow, str], dict[GraphRow, str]]:
-        """Names of the leaves and of the other rows that are asked for, given here."""
-        graph, given = self.graph, {row: f"leaf{row}" for row in self.leaves.values()}
-        for row, name in given.items():
-            graph.bind(name, row)
+        It takes {row of a leaf: value}, and returns {row: value}.
+        """
+        graph, given = self.graph, {f"leaf{row}": row for row in self.leaves.values()}
         asked = {}
-        for row in dict.fromkeys((*self.outputs, *self.told)):
-            own = graph.operation("identity", (row,), {}) if row in graph.names else row
-            asked[row] = f"row{row}"
-            graph.bind(asked[row], own)
-        return given, asked
-
-    def _emitted(self, rows: Sequence[GraphRow]) -> Evaluator | None:
-        """{row of a leaf: value} -> {row: value}; None: interpret."""
         try:
-            given, asked = self._names
-            wanted = {row: asked[row] for row in rows}
-            compiled = compile_graph(self.graph, list(wanted.values()), None, "value")
+            for name, row in given.items():
+                graph.bind(name, row)
+            for row in dict.fromkeys((*self.outputs, *self.told)):
+                own = graph.operation("identity", (row,), {}) if row in graph.names else row
+                asked[row] = f"row{row}"
+                graph.bind(asked[row], own)
+            compiled = compile_graph(graph, list(asked.values()), None, "value")
         except GraphcError:
             return None
-        leaves = {name: row for row, name in given.items()}
-        order = [leaves[name] for name in compiled.arguments]
+        order = [given[name] for name in compiled.arguments]
 
         def run(known: dict[GraphRow, Any]) -> dict[GraphRow, Any]:
             found = compiled(*(known[row] for row in order))
-            return {row: found[name] for row, name in wanted.items()}
+            return {row: found[name] for row, name in asked.items()}
 
         return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -209,7 +208,7 @@ class Case:
             f"Jacobian: give all of it, of shape {(*self.shape, *self.arrays[name].shape)}"
         )
         index = (*_index(other, self.shape), *_index(place, self.arrays[name].shape))
-        return [self._row(name, index, 0.0, replace(found, evidence=told))]
+        return [self._row(name, index, 0.0, found._replace(evidence=told))]
 
     def _searched(self) -> list[Row]:
         """Directions and groups, where there are too many coordinates to take them singly."""

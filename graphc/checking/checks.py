@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.given import generator_from_user
+from ..algebra.given import check_seed
 from ..derive.differentiate import as_names
 from ..derive.hops import the_output
 from ..errors import GraphcError, listing
@@ -57,7 +57,7 @@ def check(
     """
     start = time.perf_counter()
     _checked_options(graph, want, method, str(dtype))
-    generator_from_user(rng)  # refused at once, although not every check draws
+    check_seed(rng)  # at once, although not every check draws
     outputs = _outputs(graph, of)
     if len(outputs) != 1 and (claimed is not None or want != "grad"):
         what = "claimed=" if claimed is not None else f"want={want!r}"

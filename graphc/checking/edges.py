@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ from ..algebra.exact import Masked, Undefined, as_float
 from ..derive.evaluation import Evaluation
 from ..derive.linear import local
 from ..errors import GraphcError
-from ..structure.reach import upstream
+from ..structure.kept import once
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 from ..write.formula import expression_text
 from .digits import step_of
+from .needs import needed_nodes
 from .neighbourhood import Digits, Neighbourhood, context, flat, to_digits
 from .report import Edge
 
@@ -29,14 +30,19 @@ ROUNDED = 1e-60  # what is left of the digits of a difference
 MOST_DIGITAL = 4_000  # elements of a formula that is measured in many digits
 
 
-def suspects(graph: Structure, outputs: Iterable[GraphRow]) -> set[GraphRow]:
+def suspects(graph: Structure, outputs: Sequence[GraphRow]) -> frozenset[GraphRow]:
     """The nodes that carry a derivative somebody wrote: own partials, own functions."""
-    own = {
-        node
-        for node in graph.nodes()
-        if any(_is_own(graph.ops[row]) for row in graph.formula(node).rows)
-    }
-    return (graph.partials_of | own) & upstream(graph, outputs)
+
+    def found() -> frozenset[GraphRow]:
+        return frozenset(
+            node
+            for node in needed_nodes(graph, outputs)
+            if node in graph.partials_of
+            or any(_is_own(graph.ops[row]) for row in graph.formula(node).rows)
+        )
+
+    nodes: frozenset[GraphRow] = once(graph, ("suspects", *outputs), found)
+    return nodes
 
 
 def _is_own(op: str) -> bool:
@@ -44,7 +50,7 @@ def _is_own(op: str) -> bool:
     return record is not None and record.origin == "user"
 
 
-def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: set[GraphRow]) -> list[Edge]:
+def wrong_edges(graph: Structure, hood: Neighbourhood, nodes: Collection[GraphRow]) -> list[Edge]:
     """The edges into these nodes whose local derivative is not that of the formula."""
     if not nodes:
         return []

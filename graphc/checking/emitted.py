@@ -11,7 +11,7 @@ import numpy as np
 from ..algebra.exact import as_float
 from ..errors import GraphcError
 from ..program.compiling import compile_graph
-from ..structure.kept import kept
+from ..structure.kept import once
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import digits
@@ -76,11 +76,12 @@ def _function(
     graph: Structure, row: GraphRow, leaves: Sequence[GraphRow], want: str, dtype: str
 ) -> Any:
     """The compiled function, made once per graph and question."""
-    known, key = kept(graph), (row, tuple(leaves), want, dtype)
-    if key not in known:
-        names = [graph.names[leaf] for leaf in leaves]
-        known[key] = compile_graph(graph, graph.names[row], names, want, dtype=dtype)
-    return known[key]
+    names = [graph.names[leaf] for leaf in leaves]
+    return once(
+        graph,
+        ("emitted", row, tuple(leaves), want, dtype),
+        lambda: compile_graph(graph, graph.names[row], names, want, dtype=dtype),
+    )
 
 
 def carried(hood: Neighbourhood, group: Group, along: Any) -> float:
@@ -88,17 +89,16 @@ def carried(hood: Neighbourhood, group: Group, along: Any) -> float:
 
     The rules alone: without the derivatives that somebody wrote. NaN: it cannot be emitted.
     """
-    graph, known = hood.graph, kept(hood.graph)
-    key = ("carried", hood.outputs, group.leaves)
+    graph = hood.graph
+    of, names = graph.names[hood.outputs[0]], [graph.names[leaf] for leaf in group.leaves]
     try:
-        if key not in known:
-            names = [graph.names[leaf] for leaf in group.leaves]
-            of = graph.names[hood.outputs[0]]
-            known[key] = compile_graph(plain(graph), of, names, "jvp", dtype="float64")
-        function = known[key]
-        tangents = {
-            f"{graph.names[leaf]}_dot": part[0] for leaf, part in group.apart(along[None]).items()
-        }
+        function = once(
+            graph,
+            ("carried", hood.outputs, group.leaves),
+            lambda: compile_graph(plain(graph), of, names, "jvp", dtype="float64"),
+        )
+        parts = group.apart(along[None]).values()
+        tangents = {f"{name}_dot": part[0] for name, part in zip(names, parts, strict=True)}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return float(function(**_arguments(hood, function.arguments), **tangents)[1])

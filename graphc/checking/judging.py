@@ -78,14 +78,16 @@ class Judge:
                         Spot(
                             *(part.group, leaf, first + k, tuple(found[k]), output, claims[k]),
                             *(float(part.scale[place]), float(part.usual[there])),
-                            *(bool(quick.even[there]), quick.crossings.get(place), agreed),
+                            bool(quick.even[there]),
+                            quick.crossings.get(place),
+                            agreed,
                         )
                     )
                 same = map(repeat, (CORRECT, told, self.names.get(output, ""), "", 0))
                 columns = zip(repeat(name), found, claims, measured, *same, bounds, strict=False)
                 rows += map(_row, columns)
         for place, finding in zip(doubtful, self.court.settled(spots), strict=True):
-            rows[place] = rows[place]._replace(**vars(finding))
+            rows[place] = rows[place]._replace(**finding._asdict())
         return rows
 
     def curve(self, row: Row) -> list[tuple[float, float]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..structure.kept import kept
+from ..structure.kept import once
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS
@@ -21,8 +20,7 @@ LINE = 1_024  # elements
 MOST_CONVENTIONS = 4  # kinks at once for which every combination of conventions is tried
 
 
-@dataclass(frozen=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A kink on the way along a coordinate."""
 
     node: GraphRow
@@ -36,10 +34,8 @@ class Crossing:
         """The node and its formula, for a sentence."""
         shape = graph.shape(self.declared)
         place = f", element {self.element}" if shape else ""
-        known, key = kept(graph), ("formula", self.node)
-        if key not in known:
-            known[key] = formula_text(graph, self.node)
-        return f"{graph.names[self.node]} = {known[key]}{place}"
+        formula = once(graph, ("formula", self.node), lambda: formula_text(graph, self.node))
+        return f"{graph.names[self.node]} = {formula}{place}"
 
 
 def crossings(branches: Sequence[Branch], steps: Any, begin: int = 0) -> list[list[Crossing]]:
@@ -50,32 +46,36 @@ def crossings(branches: Sequence[Branch], steps: Any, begin: int = 0) -> list[li
     """
     rows = slice(begin, begin + steps.size)
     found: list[list[Crossing]] = [[] for _ in steps]
-    order = np.argsort(np.abs(steps[0]), kind="stable").tolist()
+    order = np.argsort(np.abs(steps[0]), kind="stable")
     for branch in branches:
-        margin = np.abs(branch.margin[-1])
-        largest = margin.max(initial=0.0) if margin.size > 1 else np.inf
+        switch, margin = branch.switch, np.abs(branch.margin[-1])
         changing = np.arange(margin.size)
-        if not branch.switch.competing:  # few elements change their sign
-            lowest, highest = extremes(branch.margin[rows])
+        if not switch.competing:  # few elements change their sign
             sides = np.sign(branch.margin[-1])
-            changing = np.flatnonzero((np.sign(lowest) != sides) | (np.sign(highest) != sides))
+            lowest, highest = np.sign(extremes(branch.margin[rows]))
+            changing = np.flatnonzero((lowest != sides) | (highest != sides))
         taken, margins = branch.taken(np.s_[rows, changing]), branch.margin[rows, changing]
         taken, margins = (part.reshape(*steps.shape, -1) for part in (taken, margins))
         differs = (taken != branch.taken(np.s_[-1, changing])) & np.isfinite(margins)
-        where = np.nonzero(differs.any(axis=1))
-        for stencil, column in zip(*(part.tolist() for part in where), strict=True):
-            element, own = int(changing[column]), differs[stencil, :, column].tolist()
-            first = next(k for k in order if own[k])
-            here, there = float(margin[element]), abs(float(margins[stencil, first, column]))
-            share = here / (here + there) if here else 0.0
-            short = here / float(largest) if largest else 0.0
-            found[stencil].append(
-                Crossing(
-                    *(branch.switch.node, branch.switch.declared, element),
-                    *(float(steps[stencil, first]) * share, short, all(own)),
-                )
-            )
-    return [sorted(near, key=lambda crossing: abs(crossing.distance)) for near in found]
+        stencils, columns = np.nonzero(differs.any(axis=1))
+        if not len(stencils):
+            continue
+        own, elements = differs[stencils, :, columns], changing[columns]
+        first = order[own[:, order].argmax(axis=1)]
+        here, there = margin[elements], np.abs(margins[stencils, first, columns])
+        largest = (float(margin.max()) or 1.0) if margin.size > 1 else np.inf
+        with np.errstate(all="ignore"):
+            distances = steps[stencils, first] * np.where(here == 0, 0.0, here / (here + there))
+        parts = (elements, distances, here / largest, own.all(axis=1))
+        for stencil, *own_parts in zip(
+            stencils.tolist(), *map(np.ndarray.tolist, parts), strict=True
+        ):
+            found[stencil].append(Crossing(switch.node, switch.declared, *own_parts))
+    return [sorted(near, key=_nearness) if len(near) > 1 else near for near in found]
+
+
+def _nearness(crossing: Crossing) -> float:
+    return abs(crossing.distance)
 
 
 def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
@@ -83,14 +83,16 @@ def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
 
     The pairs come first; the last neighbour of all is the point itself.
     """
-    found = np.zeros(len(reach), dtype=bool)
+    found, widest = np.zeros(len(reach), dtype=bool), reach.max(initial=0.0)
     for branch in branches:
         margin, here = branch.margin[: 2 * len(reach)], branch.margin[-1]
         with np.errstate(all="ignore"):
-            lowest, highest = extremes(margin)
-            farthest = np.maximum(highest - here, here - lowest)
             if not branch.switch.competing:  # few elements come near: the rest needs no closer look
-                close = np.flatnonzero(~(farthest * reach.max(initial=0.0) < np.abs(here)))
+                lowest, highest = extremes(margin)
+                farthest = np.maximum(highest - here, here - lowest) * widest
+                close = np.flatnonzero(~(farthest < np.abs(here)))
+                if not len(close):
+                    continue
                 margin, here = margin[:, close], here[close]
             moved = np.abs(margin - here)
             near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
@@ -108,7 +110,7 @@ def extremes(margin: Any) -> tuple[Any, Any]:
     count, width = margin.shape
     times = max(LINE // max(width, 1), 1)
     whole = count - count % times
-    lines, rest = margin[:whole].reshape(-1, times * width), margin[whole:]
+    lines, rest = margin[:whole].reshape(whole // times, times * width), margin[whole:]
     found = []
     for reduction in (np.minimum, np.maximum):
         parts = [rest]
@@ -118,7 +120,7 @@ def extremes(margin: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def crossed(branches: Iterable[Branch], neighbours: Sequence[int]) -> Any:
+def crossed(branches: Iterable[Branch], neighbours: Any) -> Any:
     """For some neighbours, whether a switch takes another branch there than at the point.
 
     The last neighbour of all is the point itself.

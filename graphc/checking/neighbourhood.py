@@ -19,13 +19,13 @@ from ..algebra.arithmetic import FLOAT_ARITHMETIC, Numbers
 from ..algebra.exact import Undefined, as_digits, as_float
 from ..derive.evaluation import Evaluation
 from ..native.memory import result
-from ..structure.kept import kept
-from ..structure.reach import ancestors
+from ..structure.kept import once
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.arrays import boxed, unboxed
 from ..table.tensors import OPERATIONS, Site
 from .batches import COUNT, Batch, Switch, Traits, batched, traits
+from .needs import needed_rows
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
@@ -244,18 +244,21 @@ class Neighbourhood:
 
     def batch(self, leaves: tuple[GraphRow, ...]) -> Batch:
         """The batched copy for some leaves, made once per graph."""
-        known, key = kept(self.graph), ("batch", leaves, self.outputs)
-        if key not in known:
-            known[key] = batched(self.graph, leaves, self.outputs)
-        found: Batch = known[key]
+        found: Batch = once(
+            self.graph,
+            ("batch", leaves, self.outputs),
+            lambda: batched(self.graph, leaves, self.outputs),
+        )
         return found
 
     def traits(self, leaf: GraphRow) -> Traits:
         """What the operations after a leaf can do, found once per graph."""
-        known, key = kept(self.graph), ("traits", leaf, self.outputs)
-        if key not in known:
-            known[key] = traits(self.graph, leaf, needed_rows(self.graph, self.outputs))
-        found: Traits = known[key]
+        graph, outputs = self.graph, self.outputs
+        found: Traits = once(
+            graph,
+            ("traits", leaf, outputs),
+            lambda: traits(graph, leaf, needed_rows(graph, outputs)),
+        )
         return found
 
     def groups(self, leaves: Iterable[GraphRow]) -> list[Group]:
@@ -343,10 +346,8 @@ class Neighbourhood:
             for row, new in batch.leaves.items()
         }
         real = all(part.dtype == float for part in moved.values())
-        if self.emitted and real:
-            function = batch.function if rows is batch.outputs else batch.telling
-            if function is not None:
-                return function(known)
+        if self.emitted and real and batch.function is not None:
+            return batch.function(known)
         evaluation = Evaluation(batch.graph, Numbers({**self.sizes, COUNT: count}), known, {})
         found = {row: evaluation.value(row) for row in rows}
         return {row: self._own(value) for row, value in found.items()}
@@ -402,23 +403,9 @@ class Neighbourhood:
 
     def cost(self) -> int:
         """A bound on the scalar operations of one evaluation in many digits."""
-        graph, total = self.graph, 0
-        known, key = kept(graph), ("cost", self.outputs, *self.sizes.items())
-        if key in known:
-            return int(known[key])
-        for row in needed_rows(graph, self.outputs):
-            total += self.work(row)
-        known[key] = total
-        return total
-
-
-def needed_rows(graph: Structure, outputs: tuple[GraphRow, ...]) -> list[GraphRow]:
-    """The rows that the outputs are computed from, found once per graph."""
-    known, key = kept(graph), ("needed", outputs)
-    if key not in known:
-        known[key] = ancestors(graph, outputs)
-    found: list[GraphRow] = known[key]
-    return found
+        rows = needed_rows(self.graph, self.outputs)
+        key = ("cost", self.outputs, *self.sizes.items())
+        return int(once(self.graph, key, lambda: sum(map(self.work, rows))))
 
 
 def flat(value: Any) -> list[Any]:

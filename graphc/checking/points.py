@@ -14,10 +14,10 @@ from ..algebra.exact import Undefined, as_float
 from ..derive.evaluation import Evaluation
 from ..derive.request import Request
 from ..errors import GraphcError, listing
-from ..structure.reach import ancestors, upstream
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, REAL
+from .needs import needed_nodes, needed_rows
 from .rounding import Rounding
 from .schemes import EPSILON
 
@@ -38,7 +38,7 @@ class Point:
 
 def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[GraphRow]) -> list[Point]:
     """The point that a user gave; one for each element if scalars were given as arrays."""
-    request = Request(graph, at, needed=upstream(graph, outputs))
+    request = Request(graph, at, needed=needed_nodes(graph, outputs))
     known = {row: as_float(value) for row, value in request.evaluation.values.items()}
     if any(isinstance(value, Undefined) for value in request.evaluation.values.values()):
         raise GraphcError("at: a value is not a finite real number")
@@ -58,7 +58,7 @@ def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[GraphRow]) 
 
 def is_complete(graph: Structure, outputs: Sequence[GraphRow]) -> bool:
     """Whether the declaration gave every value that the outputs need."""
-    leaves = set(graph.leaves()) & upstream(graph, outputs)
+    leaves = set(graph.leaves()) & needed_nodes(graph, outputs)
     return leaves <= set(graph.given)
 
 
@@ -77,7 +77,7 @@ def drawn(
     are one point among many, and only their sizes are.
     """
     generator = np.random.default_rng(rng)
-    needed = upstream(graph, outputs)
+    needed = needed_nodes(graph, outputs)
     fixed = _fixed(graph, at or {})
     leaves = [row for row in graph.leaves() if row in needed and row not in fixed]
     sizes: dict[str, int] = {}
@@ -177,7 +177,7 @@ def _is_inside(
 
     However it is rounded: tanh(20) is 1.0 in floats, and asin has no slope there.
     """
-    needed = set(ancestors(graph, outputs))
+    needed = set(needed_rows(graph, outputs))
     inside = [
         (operand, *interval)
         for operand, row, interval in _domains(graph)

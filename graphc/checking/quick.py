@@ -15,7 +15,7 @@ from ..structure.rows import GraphRow
 from . import kinks
 from .neighbourhood import Group, Sample
 from .schemes import EPSILON, PAIR, SHORT_STEP, STENCIL, STEP, five_point, three_point
-from .settling import CHEAP, COARSE, Court, unmoved
+from .settling import CHEAP, COARSE, NEARLY, Court, unmoved
 from .spots import WIDEST
 
 NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
@@ -87,7 +87,7 @@ class Quick:
         self.measured, self.bounds = np.full(shape, np.nan), self.slack  # what would pass
         self.settled, self.doubtful = np.zeros(shape, bool), self.finite
         self.even = np.ones(shape, bool)  # whether nothing narrower than the steps showed
-        self.short = np.zeros(shape, bool)  # whether three points agree, and no kink is among them
+        self.short = np.zeros(shape, bool)  # whether three points agree, just short of a kink
         self.told = [AGREE["central"]] * len(part.runs)  # the evidence, for each run
         self.apart = np.ones(shape[1], bool)  # whether no kink is within the reach of five points
         # by place, where five points looked for kinks
@@ -163,12 +163,14 @@ class Quick:
         self.even = self._is_even(narrow, sample.values[last].T, base, crossed)
         self.bounds = self.slack + 4 * error
         self.apart = ~kinks.within_reach(sample.branches, reach)
-        self.short = close & fine & self.even
-        self.settled = self.short & self.apart
+        self.settled = close & fine & self.even & self.apart
         self.doubtful = close & ~self.settled & (self.slack > 0)
         beside = np.flatnonzero(~self.apart)
-        for side in (0, 1) if len(beside) else ():
-            self.short[:, beside] &= ~kinks.crossed(sample.branches, 2 * beside + side)
+        if len(beside):
+            fine |= error <= NEARLY * np.abs(part.claimed)
+            around = np.concatenate([2 * beside, 2 * beside + 1])
+            crossed = kinks.crossed(sample.branches, around).reshape(2, -1).any(axis=0)
+            self.short[:, beside] = (close & fine & self.even)[:, beside] & ~crossed
 
     @cached_property
     def _looks(self) -> Any:

@@ -25,7 +25,8 @@ from ..table.functions import FUNCTIONS
 from ..table.tensors import OPERATIONS
 from ..table.value import COMPARISONS
 from .batches import reached_from
-from .neighbourhood import Neighbourhood, needed_rows
+from .needs import needed_rows
+from .neighbourhood import Neighbourhood
 from .schemes import EPSILON
 
 SAMPLES = 6

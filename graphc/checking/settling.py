@@ -7,6 +7,7 @@ forgiven, and told.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +18,12 @@ import numpy as np
 from ..algebra.arithmetic import Numbers
 from ..algebra.exact import as_float
 from ..derive.evaluation import Evaluation
-from ..structure.reach import upstream
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import formula_text
 from . import digits, kinks
 from .emitted import carried
+from .needs import needed_nodes
 from .neighbourhood import Group, Neighbourhood, context
 from .rounding import Errors, rule
 from .schemes import EPSILON, one_sided
@@ -37,6 +38,7 @@ NEARLY = 1e-5  # the relative error of a difference that is good enough beside a
 MOST_DIGITAL = 4_000_000  # operations on differences of single elements, all together
 SIDED = 100  # digits of one-sided slopes
 BORDER = 1e-12  # an error that is forgiven where a slope has only one side
+GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples are spread over the remainders, none twice
 FUZZ = 64  # roundings within which a point counts as on a kink
 
 
@@ -114,22 +116,22 @@ class Court:
 
     def _settle(self, spot: Spot, near: list[kinks.Crossing]) -> Finding:
         """The verdict on one derivative, with the kinks nearby."""
-        value = self.base[spot.output]
-        if not np.isfinite(value):
+        value = float(self.base[spot.output])
+        if not math.isfinite(value):
             return Finding(np.nan, NOT_FINITE, f"the value is {value}{_first_bad(self.hood)}")
         on = self._on(spot, near)
         if on:
             return self._at_kink(spot, on)
-        if not np.isfinite(spot.derived):
+        if not math.isfinite(spot.derived):
             known = self._reference(spot, None, self.digital)
             measured = np.nan if known is None else known[0]
             return Finding(measured, NOT_FINITE, f"the derivative is {spot.derived}")
         if not near:
             return self._measured(spot, None)
-        kink = near[0]
-        found = spot.agreed or self._measured(spot, abs(kink.distance))
+        kink, distance = near[0], abs(near[0].distance)
+        found = spot.agreed or self._measured(spot, distance)
         told = (
-            f"the kink of {kink.told(self.graph)} is {abs(kink.distance):.1e} away, "
+            f"the kink of {kink.told(self.graph)} is {distance:.1e} away, "
             f"within the stencil; {found.evidence}"
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict
@@ -138,15 +140,17 @@ class Court:
     def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
         """The kinks on which a spot sits."""
         fuzz = FUZZ * self.epsilon
-        return [c for c in near if abs(c.distance) <= fuzz * spot.scale or 0 < c.share <= fuzz]
+        room = fuzz * spot.scale
+        return [c for c in near if abs(c.distance) <= room or 0 < c.share <= fuzz]
 
     def _look(self, spots: Sequence[Spot], near: Sequence[list[kinks.Crossing]]) -> None:
         """Evaluates at once what differences of floats will ask for, as far as that is known."""
         doubts = FEW - self._tried if self.digital else len(spots)
         asked: dict[Spot, float | None] = {}
         for spot, crossings in zip(spots, near, strict=True):
-            known = crossings and spot.agreed
-            smooth = not known and np.isfinite(spot.derived) and not self._on(spot, crossings)
+            if crossings and spot.agreed:
+                continue
+            smooth = math.isfinite(spot.derived) and not self._on(spot, crossings)
             floats = self._is_left_to_floats(spot) or not self.digital
             if smooth and floats and len(asked) < doubts:
                 asked[spot] = _distance(crossings)
@@ -347,7 +351,8 @@ def unmoved(court: Court, group: Group, places: Any, still: Any) -> Any:
     """
     if court.hood.emitted and len(still) == 1 and still.any():
         along = np.zeros(group.x.size)
-        along[places[still[0]]] = np.random.default_rng(0).uniform(1, 2, still.sum())
+        here = places[still[0]]
+        along[here] = 1 + GOLDEN * np.arange(1, len(here) + 1) % 1  # no two parts cancel
         if carried(court.hood, group, along) == 0:
             return still
     found = still.copy()
@@ -363,7 +368,7 @@ def _first_bad(hood: Neighbourhood) -> str:
     graph = hood.graph
     evaluation = Evaluation(graph, Numbers(hood.sizes), dict(hood.fixed), {})
     with np.errstate(all="ignore"):
-        for node in sorted(upstream(graph, hood.outputs)):
+        for node in sorted(needed_nodes(graph, hood.outputs)):
             if not np.isfinite(as_float(evaluation.value(node))).all():
                 return f": the first is {graph.names[node]} = {formula_text(graph, node)}"
     return ""

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..algebra.exact import as_float
 from ..errors import GraphcError
-from ..structure.reach import mentioned, upstream
+from ..structure.reach import mentioned
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..write.formula import expression_text, source_text
 from ..write.line import SOURCE
 from .arguments import Arguments
+from .needs import needed_nodes
 from .neighbourhood import Neighbourhood
 from .report import Report
 from .verdicts import WRONG
@@ -26,7 +27,7 @@ MOST_NODES, MOST_ELEMENTS = 200, 64
 def shrunk_graph(graph: Structure, hood: Neighbourhood, report: Report, check: Any) -> str:
     """The test text; empty if no single node fails by itself."""
     blamed = [graph.row(edge.target) for edge in report.edges if edge.target is not None]
-    nodes = dict.fromkeys([*blamed, *sorted(upstream(graph, hood.outputs))[:MOST_NODES]])
+    nodes = dict.fromkeys([*blamed, *sorted(needed_nodes(graph, hood.outputs))[:MOST_NODES]])
     for node in nodes:
         if not graph.formula(node).sources:
             continue

@@ -29,7 +29,7 @@ NOISY = np.arange(-4.0, 5.0)  # very near points, whose values tell the noise
 WIDEST = 0.05  # of the scale: the first step of an extrapolation
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Spot:
     """One element of a leaf, one element of the outputs, and the derivative under judgement."""
 
@@ -43,8 +43,8 @@ class Spot:
     usual: float = 0.0  # the largest derivative by an element of the leaf, in units of this one
     even: bool = True  # whether nothing narrower than the steps of floats showed
     # the kinks within five points; None: nobody has looked
-    crossings: list[kinks.Crossing] | None = field(default=None, compare=False)
-    agreed: Finding | None = field(default=None, compare=False)  # by neighbours before any kink
+    crossings: list[kinks.Crossing] | None = None
+    agreed: Finding | None = None  # by neighbours before any kink
 
     @property
     def element(self) -> int:

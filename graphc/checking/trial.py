@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algebra.exact import as_float
 from ..derive.differentiate import as_names
-from ..structure.reach import upstream
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from . import claims as claiming
@@ -19,6 +18,7 @@ from .emitted import derivatives
 from .groups import Budget
 from .judging import Judge
 from .many import Layout, searched
+from .needs import needed_nodes
 from .neighbourhood import Neighbourhood
 from .points import Point
 from .report import Report
@@ -52,7 +52,7 @@ class Asked:
         """The rows of `wrt`; by default every input and param that the outputs need."""
         graph = self.graph
         if self.wrt is None:
-            needed = upstream(graph, self.outputs)
+            needed = needed_nodes(graph, self.outputs)
             return [row for row in graph.leaves() if row in needed]
         return list(dict.fromkeys(graph.row(name) for name in as_names(graph, self.wrt)))
 
@@ -76,10 +76,8 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
     if claims is not None:
         edges = claiming.blamed(graph, hood, asked.outputs[0], rows, claims) if failing else []
     else:
-        suspects = edging.suspects(graph, asked.outputs)
-        edges = edging.wrong_edges(
-            graph, hood, upstream(graph, asked.outputs) if failing else suspects
-        )
+        tested = needed_nodes if failing else edging.suspects
+        edges = edging.wrong_edges(graph, hood, tested(graph, asked.outputs))
     shown = {
         graph.names[row]: np.asarray(value).tolist()
         for row, value in values.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 CORRECT, WRONG, AT_KINK, NEAR_KINK, ILL, NOISE, NOT_FINITE = (
@@ -32,8 +31,7 @@ class Index(tuple[int, ...]):
         return not self == other
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What a closer look at one derivative found."""
 
     measured: float

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import GraphcError, visible
 from ..files import cannot_write, file_at
 from ..progress import progress_bar
-from ..structure.kept import kept
+from ..structure.kept import once
 from ..structure.structure import Structure
 
 BLOCK = 1 << 26  # bytes of lines that are worked on at once
@@ -157,14 +157,15 @@ def scipy_sparse() -> Any:
 
 def declared_edges(graph: Structure) -> tuple[np.ndarray, np.ndarray]:
     """Sources and targets of the edges of the graph, as numbers of nodes, by their targets."""
-    known = kept(graph)
-    if "declared" not in known:
+
+    def columns() -> tuple[np.ndarray, np.ndarray]:
         order = graph.nodes()
         place = {row: number for number, row in enumerate(order)}
         pairs = [(place[source], place[row]) for row in order for _, source in graph.edges_of(row)]
-        columns = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
-        known["declared"] = np.ascontiguousarray(columns[0]), np.ascontiguousarray(columns[1])
-    declared: tuple[np.ndarray, np.ndarray] = known["declared"]
+        found = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+        return np.ascontiguousarray(found[0]), np.ascontiguousarray(found[1])
+
+    declared: tuple[np.ndarray, np.ndarray] = once(graph, "declared edges", columns)
     return declared
 
 

@@ -12,7 +12,7 @@ from ....derive import pair_arrays
 from ....derive.pair_arrays import NUMBER, Edges
 from ....native.library import native
 from ....native.memory import CACHE_LINE
-from ....structure.kept import kept
+from ....structure.kept import once
 from ....structure.rows import LEAVES
 from ....structure.structure import Structure
 from ....table.functions import FUNCTIONS
@@ -184,10 +184,7 @@ def taped_edges(graph: Structure, at: Mapping[str, Any]) -> Edges | None:
     Another way is for tensors, exact numbers and arrays of points, for points that may sit on a
     kink, which is told, and for slopes that are not finite.
     """
-    known = kept(graph)
-    if "pairs" not in known:
-        known["pairs"] = Taped.of(graph)
-    taped: Taped | None = known["pairs"]
+    taped: Taped | None = once(graph, "pairs", lambda: Taped.of(graph))
     point = None if taped is None else taped.point(at)
     if taped is None or point is None:
         return None
