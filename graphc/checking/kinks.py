@@ -17,6 +17,7 @@ from . import digits
 from .neighbourhood import Branch, Neighbourhood
 
 LINE = 1_024  # elements
+STRAIGHT = 1e-3  # of a margin: what it may bend by on the way to its kink
 MOST_CONVENTIONS = 4  # kinks at once for which every combination of conventions is tried
 
 
@@ -38,13 +39,12 @@ class Crossing(NamedTuple):
         return f"{graph.names[self.node]} = {formula}{place}"
 
 
-def crossings(branches: Sequence[Branch], steps: Any, begin: int = 0) -> list[list[Crossing]]:
+def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
     """The switches that take another branch on each stencil than at the point, nearest first.
 
-    `steps` are (stencils, neighbours), which begin somewhere among all; the last neighbour of all
-    is the point itself.
+    `steps` are (stencils, neighbours); the last neighbour of all is the point itself.
     """
-    rows = slice(begin, begin + steps.size)
+    rows = slice(steps.size)
     found: list[list[Crossing]] = [[] for _ in steps]
     order = np.argsort(np.abs(steps[0]), kind="stable")
     for branch in branches:
@@ -76,6 +76,40 @@ def crossings(branches: Sequence[Branch], steps: Any, begin: int = 0) -> list[li
 
 def _nearness(crossing: Crossing) -> float:
     return abs(crossing.distance)
+
+
+def along_lines(
+    branches: Sequence[Branch], pairs: Any, step: Any, reach: Any
+) -> dict[int, list[Crossing]]:
+    """{pair: its crossings within so many steps, nearest first}, where margins are straight lines.
+
+    Pairs of neighbours that stand elsewhere, or whose margins bend on the way, are left out.
+    """
+    found: dict[int, list[Crossing]] = {pair: [] for pair in pairs.tolist()}
+    step, reach = step[pairs], reach[pairs, None]
+    for branch in branches:
+        switch, here = branch.switch, branch.margin[-1]
+        below, above = branch.margin[2 * pairs], branch.margin[2 * pairs + 1]
+        with np.errstate(all="ignore"):
+            steps = 2 * here / (below - above)
+            near = ~(np.abs(steps) > reach) & ((below != here) | (above != here))
+            bend = np.abs(below + above - 2 * here) * steps**2
+            crooked = near & ~((bend <= STRAIGHT * np.abs(here)) & (here != 0))
+        if switch.competing:  # other elements may win on the way
+            crooked = near
+        for place in np.flatnonzero(crooked.any(axis=1)).tolist():
+            found.pop(int(pairs[place]), None)
+        places, elements = np.nonzero(near & ~crooked)
+        largest = float(np.abs(here).max()) if here.size > 1 else np.inf
+        parts = (
+            *(pairs[places], elements, (steps * step[:, None])[places, elements]),
+            np.abs(here[elements]) / largest,
+        )
+        for pair, element, distance, share in zip(*map(np.ndarray.tolist, parts), strict=True):
+            if pair in found:
+                one = Crossing(switch.node, switch.declared, element, distance, share, False)
+                found[pair].append(one)
+    return {pair: sorted(near, key=_nearness) for pair, near in found.items() if near}
 
 
 def within_reach(branches: Iterable[Branch], reach: Any) -> Any:

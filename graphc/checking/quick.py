@@ -90,7 +90,7 @@ class Quick:
         self.short = np.zeros(shape, bool)  # whether three points agree, just short of a kink
         self.told = [AGREE["central"]] * len(part.runs)  # the evidence, for each run
         self.apart = np.ones(shape[1], bool)  # whether no kink is within the reach of five points
-        # by place, where five points looked for kinks
+        # by place, where kinks are known
         self.crossings: dict[int, list[kinks.Crossing]] = {}
         if court.method in ("auto", "central"):
             self._central()
@@ -98,13 +98,7 @@ class Quick:
             self._complex()
 
     @cached_property
-    def step(self) -> Any:
-        """That of three points at each place: what is really added."""
-        here = self.part.group.x[self.part.places]
-        return (here + SHORT_STEP * self.part.scale) - here
-
-    @cached_property
-    def least(self) -> Any:
+    def _least(self) -> Any:
         """The error of a difference that is allowed."""
         with np.errstate(all="ignore"):
             if self.court.digital:
@@ -113,40 +107,37 @@ class Quick:
             usual = self.court.tolerance * 0.1 * self.part.usual
             return COARSE * np.maximum(self.slack, usual)
 
-    def _central(self) -> None:
-        """Three points everywhere, and five where those leave a doubt; both at once if expected."""
-        part, auto = self.part, self.court.method == "auto"
-        count, expected = len(part.places), self._expected() if auto else np.arange(0)
-        narrow = self._narrow()  # and the point itself
-        sample = self._sample(np.arange(count), self.step, expected, narrow)
-        self._three(sample, narrow)
-        if auto:
-            if len(expected):
-                self._five(expected, sample, 2 * count)
-            asked = (self.doubtful & self.even).any(axis=0) | ~self.apart
-            asked[expected] = False
-            places = np.flatnonzero(asked)
-            if len(places):
-                none = np.arange(0)
-                self._five(places, self._sample(none, none, places, part.group.x[None, :]), 0)
+    @cached_property
+    def _times(self) -> Any:
+        """How much longer than usual the step of three points is at each place.
 
-    def _sample(self, pairs: Any, step: Any, stencils: Any, more: Any) -> Sample:
-        """Two neighbours of some places, four of others, then more."""
-        part, wide = self.part, self._wide[stencils]
-        places = [np.repeat(part.places[pairs], 2), np.repeat(part.places[stencils], len(STENCIL))]
-        steps = [np.multiply.outer(step, PAIR), np.multiply.outer(wide, STENCIL)]
-        return self.court.hood.sample(
-            part.group, np.concatenate(places), np.concatenate([s.ravel() for s in steps]), more
-        )
-
-    def _expected(self) -> Any:
-        """The places at which a short step, with the rounding that it has, will leave a doubt."""
+        As long as it takes for rounding to leave what is claimed; it was not too long if the slope
+        agrees.
+        """
+        part = self.part
         with np.errstate(all="ignore"):
-            rounding = EPSILON * np.abs(self.court.base)[:, None] / self.step
-            coarse = self.finite & (self.slack > 0) & (rounding > self.least)
-        return np.flatnonzero(coarse.any(axis=0))
+            rounding = EPSILON * np.abs(self.court.base)[:, None] / (SHORT_STEP * part.scale)
+            told = self.finite & (self.slack > 0)
+            wanted = np.where(told, 1.05 * rounding / self._least, 1.0).min(axis=0)
+        return np.clip(wanted, 1.0, 2 * STEP / SHORT_STEP)  # no farther than five points
 
-    def _three(self, sample: Sample, narrow: Any) -> None:
+    @cached_property
+    def step(self) -> Any:
+        """That of three points at each place: what is really added."""
+        here = self.part.group.x[self.part.places]
+        return (here + SHORT_STEP * self._times * self.part.scale) - here
+
+    def _central(self) -> None:
+        """Three points everywhere, and five where those leave a doubt."""
+        part = self.part
+        places, steps = np.repeat(part.places, 2), np.multiply.outer(self.step, PAIR)
+        self._three(self.court.hood.sample(part.group, places, steps.ravel(), self._narrow()))
+        asked = (self.doubtful & self.even).any(axis=0) | ~self.apart
+        asked[list(self.crossings)] = False
+        if self.court.method == "auto" and asked.any():
+            self._five(np.flatnonzero(asked))
+
+    def _three(self, sample: Sample) -> None:
         """Slopes by three points, and what they settle."""
         part, count, step = self.part, len(self.part.places), self.step
         values = sample.values[: 2 * count].T.reshape(len(part.claimed), count, 2)
@@ -154,13 +145,13 @@ class Quick:
         with np.errstate(all="ignore"):
             self.measured, error = three_point(values, step, base)
             close = self.finite & (np.abs(part.claimed - self.measured) <= self.slack + 3 * error)
-            fine = error <= self.least
+            fine = error <= self._least
             if self.court.digital:  # a value that does not move may only be too coarse to
                 fine = np.where(part.claimed == 0, self._is_still(values, base, error), fine)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
-        last = range(len(sample.values) - len(narrow), len(sample.values) - 1)
-        crossed = kinks.crossed(sample.branches, last)
-        self.even = self._is_even(narrow, sample.values[last].T, base, crossed)
+        narrow = np.arange(2 * count, len(sample.values) - 1)
+        crossed = kinks.crossed(sample.branches, narrow)
+        self.even = self._is_even(sample.values[narrow].T, base, crossed)
         self.bounds = self.slack + 4 * error
         self.apart = ~kinks.within_reach(sample.branches, reach)
         self.settled = close & fine & self.even & self.apart
@@ -171,6 +162,7 @@ class Quick:
             around = np.concatenate([2 * beside, 2 * beside + 1])
             crossed = kinks.crossed(sample.branches, around).reshape(2, -1).any(axis=0)
             self.short[:, beside] = (close & fine & self.even)[:, beside] & ~crossed
+            self.crossings = kinks.along_lines(sample.branches, beside, step, reach)
 
     @cached_property
     def _looks(self) -> Any:
@@ -187,21 +179,17 @@ class Quick:
         scale = self.part.scale
         return STEP * np.where(self._looks, np.maximum(scale, 1.0), scale)
 
-    def _five(self, places: Any, sample: Sample, begin: int) -> None:
-        """Slopes by five points at some places, the kinks between them, and what they settle.
-
-        Their neighbours begin somewhere in a sample.
-        """
-        claimed, looked, steps = (
-            self.part.claimed[:, places],
-            self._looks[places],
-            np.multiply.outer(self._wide[places], STENCIL),
-        )
-        crossings = kinks.crossings(sample.branches, steps, begin)
+    def _five(self, places: Any) -> None:
+        """Slopes by five points at some places, the kinks between them, and what they settle."""
+        part, claimed, looked = self.part, self.part.claimed[:, places], self._looks[places]
+        steps = np.multiply.outer(self._wide[places], STENCIL)
+        moved = np.repeat(part.places[places], len(STENCIL))
+        sample = self.court.hood.sample(part.group, moved, steps.ravel(), part.group.x[None, :])
+        crossings = kinks.crossings(sample.branches, steps)
         smooth = np.array([not near for near in crossings], bool) | ~looked
         numbered = zip(places.tolist(), crossings, looked.tolist(), strict=True)
         self.crossings.update((place, near) for place, near, seen in numbered if seen)
-        values = sample.values[begin : begin + steps.size].T.reshape(len(claimed), *steps.shape)
+        values = sample.values[:-1].T.reshape(len(claimed), *steps.shape)
         with np.errstate(all="ignore"):
             slopes, error = five_point(values, self._wide[places], self.court.base[:, None])
             allowed = self.slack[:, places]
@@ -227,28 +215,41 @@ class Quick:
         still &= 3 * error <= court.tolerance * usual
         return unmoved(court, part.group, part.places, still)
 
-    def _narrow(self) -> Any:
-        """For each run a neighbour, all its places moved by far less than a step; the point."""
-        part, move = self.part, NARROW * self.step
-        found = np.tile(part.group.x, (len(part.runs) + 1, 1))
+    @cached_property
+    def _changes(self) -> Any:
+        """(2, places): far shorter than a step; of all places, and of those with a longer step.
+
+        The small claims of these would not be seen among the others.
+        """
+        here = self.part.group.x[self.part.places]
+        move = NARROW * SHORT_STEP * self.part.scale
         move[1::2] *= -1  # claims of one sign must not add up
-        found[part.numbers, part.places] += move
+        change = (here + move) - here
+        return np.stack([change, np.where(self._times > 1, change, 0.0)])
+
+    def _narrow(self) -> Any:
+        """For each run its changes, all places at once, twice; then the point."""
+        part, count = self.part, len(self.part.runs)
+        found = np.tile(part.group.x, (2 * count + 1, 1))
+        for begin, change in zip((0, count), self._changes, strict=True):
+            found[begin + part.numbers, part.places] += change
         return found
 
-    def _is_even(self, narrow: Any, values: Any, base: Any, crossed: Any) -> Any:
-        """For each output and place, whether the claims of a run add up to its narrow change.
+    def _is_even(self, values: Any, base: Any, crossed: Any) -> Any:
+        """For each output and place, whether the claims of a run add up to its narrow changes.
 
         What is narrower than the step shows in it. A kink would look like a narrow feature, and is
-        known by name: such a run is `crossed`. values: (outputs, runs).
+        known by name: such a neighbour is `crossed`. values: (outputs, neighbours).
         """
-        part = self.part
+        part, shape = self.part, (len(base), 2, len(self.part.runs))
         with np.errstate(all="ignore"):
-            change = narrow[part.numbers, part.places] - part.group.x[part.places]
-            moves = part.claimed * change
-            total, squares = (np.add.reduceat(m, part.begins, axis=1) for m in (moves, moves**2))
-            room = 1e-3 * np.sqrt(squares) + 64 * EPSILON * np.abs(base)
-            found = np.abs(total - (values - base)) <= room
-        return part.spread(found | crossed)
+            moves = part.claimed[:, None] * self._changes
+            total, squares = (
+                np.add.reduceat(each, part.begins, axis=2) for each in (moves, moves**2)
+            )
+            room = 1e-3 * np.sqrt(squares) + 64 * EPSILON * np.abs(base)[..., None]
+            even = np.abs(total - (values - base).reshape(shape)) <= room
+        return part.spread((even | crossed.reshape(shape[1:])).all(axis=1))
 
     def _complex(self) -> None:
         """A step in the imaginary direction, where it can tell more: nothing cancels."""

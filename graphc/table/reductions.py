@@ -117,8 +117,9 @@ def _winner_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) 
 
 def _largest_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
     slices, _ = _slices(boxed(args[0]), settings["axes"])
-    best = _best(slices, numbers.beats)[..., None]
-    return unboxed(np.take_along_axis(slices, best, axis=-1)[..., 0])
+    best = _best(slices, numbers.beats)
+    lines = slices.reshape(best.size, slices.shape[-1])
+    return unboxed(lines[np.arange(best.size), best.ravel()].reshape(best.shape))
 
 
 def _norm_value(numbers: Arithmetic, args: Sequence[Any], settings: Settings) -> Any:
