@@ -56,7 +56,9 @@ LARGEST_EXPONENT = 1e9
 
 NO_SETTINGS: dict[str, Any] = {}
 BOOLEAN, DOUBLE = np.dtype(bool), np.dtype(float)
-CHOOSING = ("placed", "alive", "passing", "where", "taken", "untaken")  # what they leave is absent
+DOUBLES = (np.ndarray, np.float64)
+# what these leave is absent, or exact
+CHOOSING = ("placed", "alive", "passing", "where", "taken", "untaken", "product_or_0")
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {
     int: EXACT,
@@ -77,12 +79,17 @@ def _rank(value: Any) -> int:
     return rank
 
 
-def _are_doubles(args: Sequence[Any]) -> bool:
-    """Whether floats are all there is: nothing exact, absent or undefined."""
+def _doubles(args: Sequence[Any]) -> Sequence[Any] | None:
+    """Floats, and whole numbers among them; None where something else is, or nothing else."""
+    kinds = set()
     for arg in args:
-        if type(arg) not in (np.ndarray, np.float64) or arg.dtype != DOUBLE:
-            return False
-    return bool(args)
+        kind = type(arg)
+        if kind is not int and (kind not in DOUBLES or arg.dtype != DOUBLE):
+            return None
+        kinds.add(kind)
+    if int not in kinds:
+        return args if kinds else None
+    return [as_float(arg) for arg in args] if len(kinds) > 1 else None
 
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -116,11 +123,12 @@ class Numbers:
 
     def apply(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         """The value of a function of the table on numbers."""
-        if op not in CHOOSING and _are_doubles(args):
+        doubles = _doubles(args) if op not in CHOOSING else None
+        if doubles is not None:  # most of what is computed
             operation = OPERATIONS.get(op)
             if operation is not None:
-                return operation.number(self, args, settings)
-            return self._float(op, args, settings)
+                return operation.number(self, doubles, settings)
+            return self._float(op, doubles, settings)
         if op == "placed":
             return self._placed(args[0], settings["op"], settings["settings"])
         if op in ("alive", "passing"):

@@ -97,8 +97,8 @@ def carried(hood: Neighbourhood, group: Group, along: Any) -> float:
             ("carried", hood.outputs, group.leaves),
             lambda: compile_graph(plain(graph), of, names, "jvp", dtype="float64"),
         )
-        parts = group.apart(along[None]).values()
-        tangents = {f"{name}_dot": part[0] for name, part in zip(names, parts, strict=True)}
+        parts = group.apart(along).values()
+        tangents = {f"{name}_dot": part for name, part in zip(names, parts, strict=True)}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return float(function(**_arguments(hood, function.arguments), **tangents)[1])

@@ -59,8 +59,8 @@ class Judge:
         """The rows of some elements."""
         quick = Quick(self.court, part)
         rows: list[Row] = []
-        spots: list[Spot] = []
-        doubtful: list[int] = []  # the rows that need a closer look
+        findings: list[tuple[int, Finding]] = []  # on rows that are not simply correct
+        spots: dict[int, Spot] = {}  # those that need a closer look
         for (leaf, _, first, begin, end), told in zip(part.runs, quick.told, strict=True):
             name, shape = self.court.graph.names[leaf], self.court.hood.point[leaf].shape
             found = indices(shape, first, first + end - begin)
@@ -69,25 +69,23 @@ class Judge:
                 known = (part.claimed, quick.measured, quick.bounds)
                 claims, measured, bounds = (array[here].tolist() for array in known)
                 for k in np.flatnonzero(~quick.settled[here]).tolist():
-                    doubtful.append(len(rows) + k)
-                    place, there, agreed = begin + k, (output, begin + k), None
-                    if quick.short[there]:
-                        how = f"central differences within {quick.step[place]:.0e} agree"
-                        agreed = Finding(measured[k], CORRECT, how, bound=bounds[k])
-                    spots.append(
-                        Spot(
-                            *(part.group, leaf, first + k, tuple(found[k]), output, claims[k]),
-                            *(float(part.scale[place]), float(part.usual[there])),
-                            bool(quick.even[there]),
-                            quick.crossings.get(place),
-                            agreed,
-                        )
+                    place, finding = begin + k, quick.beside(output, begin + k)
+                    if finding is not None:
+                        findings.append((len(rows) + k, finding))
+                        continue
+                    spots[len(rows) + k] = Spot(
+                        *(part.group, leaf, first + k, tuple(found[k]), output, claims[k]),
+                        *(float(part.scale[place]), float(part.usual[output, place])),
+                        bool(quick.even[output, place]),
+                        quick.crossings.get(place),
                     )
                 same = map(repeat, (CORRECT, told, self.names.get(output, ""), "", 0))
                 columns = zip(repeat(name), found, claims, measured, *same, bounds, strict=False)
                 rows += map(_row, columns)
-        for place, finding in zip(doubtful, self.court.settled(spots), strict=True):
-            rows[place] = rows[place]._replace(**finding._asdict())
+        findings += zip(spots, self.court.settled(list(spots.values())), strict=True)
+        for place, (measured, verdict, told, kink, bound) in findings:
+            name, index, derived, _, _, _, of, *_ = rows[place]
+            rows[place] = Row(name, index, derived, measured, verdict, told, of, kink, 0, bound)
         return rows
 
     def curve(self, row: Row) -> list[tuple[float, float]]:

@@ -84,10 +84,10 @@ class Group:
         """All elements at the point."""
         return np.concatenate([self.hood.point[leaf].ravel() for leaf in self.leaves])
 
-    def apart(self, neighbours: Any) -> dict[GraphRow, Any]:
-        """{leaf: (count, *shape)} of neighbours (count, elements)."""
+    def apart(self, values: Any) -> dict[GraphRow, Any]:
+        """{leaf: its part} of a value for each element."""
         return {
-            leaf: neighbours[:, begin:end].reshape(-1, *self.hood.point[leaf].shape)
+            leaf: values[begin:end].reshape(self.hood.point[leaf].shape)
             for leaf, (begin, end) in zip(self.leaves, self.spans, strict=True)
         }
 
@@ -294,29 +294,45 @@ class Neighbourhood:
         parts = -(-total * group.x.size // LARGEST_BATCH)
         size = -(-total // max(parts, 1))
         found = []
+        numbers = np.searchsorted([end for _, end in group.spans], places, side="right")
         for start in range(0, total, size):
-            neighbours = self._room(size, group.x.size, np.result_type(offsets, float))
-            neighbours[:] = group.x  # the last ones may be too many
             here = slice(start, start + size)
-            moved = len(places[here])
-            neighbours[np.arange(moved), places[here]] += offsets[here]
+            moved = self._moved(group, size, places[here], offsets[here], numbers[here])
             rest = more[max(start - single, 0) : max(start + size - single, 0)]
-            neighbours[moved : moved + len(rest)] = rest
-            found.append(self._sampled(group, neighbours, told))
+            begin = len(places[here])
+            for part, (first, last) in zip(moved, group.spans, strict=True):
+                part[begin : begin + len(rest)] = rest[:, first:last]
+            found.append(self._sampled(group, moved, size, told))
         return joined(found, total)
 
-    def _room(self, count: int, size: int, kind: Any) -> Any:
-        """(count, elements) to be filled: the same memory every time, since new memory is slow."""
-        if self._memory.size < count * size or self._memory.dtype != kind:
-            self._memory = result((max(count * size, LARGEST_BATCH),), kind)
-        return self._memory[: count * size].reshape(count, size)
+    def _moved(
+        self, group: Group, count: int, places: Any, offsets: Any, numbers: Any
+    ) -> list[Any]:
+        """(count, elements) of each leaf, with some elements moved; the last ones are the point.
 
-    def _sampled(self, group: Group, neighbours: Any, told: bool) -> Sample:
-        """Outputs and branches where a group takes each of the values (count, elements)."""
-        batch, count = self.batch(group.leaves), len(neighbours)
+        Each is in one piece, and in the same memory every time: both are faster.
+        """
+        kind = np.result_type(offsets, float)
+        if self._memory.size < count * group.x.size or self._memory.dtype != kind:
+            self._memory = result((max(count * group.x.size, LARGEST_BATCH),), kind)
+        found = []
+        for number, (first, last) in enumerate(group.spans):
+            part = self._memory[count * first : count * last].reshape(count, last - first)
+            part[:] = group.x[first:last]
+            which = np.flatnonzero(numbers == number)
+            part[which, places[which] - first] += offsets[which]
+            found.append(part)
+        return found
+
+    def _sampled(self, group: Group, parts: Sequence[Any], count: int, told: bool) -> Sample:
+        """Outputs and branches where the leaves of a group take values (count, elements)."""
+        batch = self.batch(group.leaves)
         rows = (*batch.outputs, *batch.told) if told else batch.outputs
+        moved = {
+            leaf: part.reshape(count, *self.point[leaf].shape)
+            for leaf, part in zip(group.leaves, parts, strict=True)
+        }
         with np.errstate(all="ignore"):
-            moved = group.apart(neighbours)
             if batch.together:
                 found = self._values(batch, rows, moved, count)
             else:

@@ -17,6 +17,7 @@ from .neighbourhood import Group, Sample
 from .schemes import EPSILON, PAIR, SHORT_STEP, STENCIL, STEP, five_point, three_point
 from .settling import CHEAP, COARSE, NEARLY, Court, unmoved
 from .spots import WIDEST
+from .verdicts import CORRECT, Finding
 
 NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
 IMAGINARY = 1e-100  # of the scale: the step of a complex difference
@@ -163,6 +164,17 @@ class Quick:
             crossed = kinks.crossed(sample.branches, around).reshape(2, -1).any(axis=0)
             self.short[:, beside] = (close & fine & self.even)[:, beside] & ~crossed
             self.crossings = kinks.along_lines(sample.branches, beside, step, reach)
+
+    def beside(self, output: int, place: int) -> Finding | None:
+        """What three points found just short of a kink; None where they did not agree there."""
+        near = self.crossings.get(place)
+        if not (near and self.short[output, place]):
+            return None
+        if self.court.on(float(self.part.scale[place]), near):
+            return None
+        how = f"central differences within {self.step[place]:.0e} agree"
+        measured, bound = float(self.measured[output, place]), float(self.bounds[output, place])
+        return self.court.beside(near, Finding(measured, CORRECT, how, bound=bound))
 
     @cached_property
     def _looks(self) -> Any:

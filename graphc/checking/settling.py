@@ -119,7 +119,7 @@ class Court:
         value = float(self.base[spot.output])
         if not math.isfinite(value):
             return Finding(np.nan, NOT_FINITE, f"the value is {value}{_first_bad(self.hood)}")
-        on = self._on(spot, near)
+        on = self.on(spot.scale, near)
         if on:
             return self._at_kink(spot, on)
         if not math.isfinite(spot.derived):
@@ -128,19 +128,22 @@ class Court:
             return Finding(measured, NOT_FINITE, f"the derivative is {spot.derived}")
         if not near:
             return self._measured(spot, None)
-        kink, distance = near[0], abs(near[0].distance)
-        found = spot.agreed or self._measured(spot, distance)
+        return self.beside(near, self._measured(spot, _distance(near)))
+
+    def beside(self, near: Sequence[kinks.Crossing], found: Finding) -> Finding:
+        """What was found before a kink, with the kink."""
+        kink = near[0]
         told = (
-            f"the kink of {kink.told(self.graph)} is {distance:.1e} away, "
+            f"the kink of {kink.told(self.graph)} is {abs(kink.distance):.1e} away, "
             f"within the stencil; {found.evidence}"
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict
         return Finding(found.measured, verdict, told, self.graph.names[kink.node], found.bound)
 
-    def _on(self, spot: Spot, near: list[kinks.Crossing]) -> list[kinks.Crossing]:
-        """The kinks on which a spot sits."""
+    def on(self, scale: float, near: Sequence[kinks.Crossing]) -> list[kinks.Crossing]:
+        """The kinks on which an element of this scale sits."""
         fuzz = FUZZ * self.epsilon
-        room = fuzz * spot.scale
+        room = fuzz * scale
         return [c for c in near if abs(c.distance) <= room or 0 < c.share <= fuzz]
 
     def _look(self, spots: Sequence[Spot], near: Sequence[list[kinks.Crossing]]) -> None:
@@ -148,9 +151,7 @@ class Court:
         doubts = FEW - self._tried if self.digital else len(spots)
         asked: dict[Spot, float | None] = {}
         for spot, crossings in zip(spots, near, strict=True):
-            if crossings and spot.agreed:
-                continue
-            smooth = math.isfinite(spot.derived) and not self._on(spot, crossings)
+            smooth = math.isfinite(spot.derived) and not self.on(spot.scale, crossings)
             floats = self._is_left_to_floats(spot) or not self.digital
             if smooth and floats and len(asked) < doubts:
                 asked[spot] = _distance(crossings)

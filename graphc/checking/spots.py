@@ -23,7 +23,6 @@ from .schemes import (
     noise_level,
     ridders_widths,
 )
-from .verdicts import Finding
 
 NOISY = np.arange(-4.0, 5.0)  # very near points, whose values tell the noise
 WIDEST = 0.05  # of the scale: the first step of an extrapolation
@@ -44,7 +43,6 @@ class Spot:
     even: bool = True  # whether nothing narrower than the steps of floats showed
     # the kinks within five points; None: nobody has looked
     crossings: list[kinks.Crossing] | None = None
-    agreed: Finding | None = None  # by neighbours before any kink
 
     @property
     def element(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra.exact import as_float
+from ..collecting import collection_rests
 from ..derive.differentiate import as_names
 from ..structure.rows import GraphRow
 from ..structure.structure import Structure
@@ -57,6 +58,7 @@ class Asked:
         return list(dict.fromkeys(graph.row(name) for name in as_names(graph, self.wrt)))
 
 
+@collection_rests()
 def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhood]:
     """The report at one point."""
     graph = asked.graph
