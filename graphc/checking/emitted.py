@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,8 +24,7 @@ def derivatives(
 ) -> tuple[dict[GraphRow, Any], list[Row], list[str]]:
     """{leaf: (output elements, leaf elements)}, rows on values that differ, and notes."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
             found, values = _compiled(graph, hood, leaves, dtype)
     except GraphcError as error:
         return _interpreted(graph, hood, leaves), [], [f"not compiled: {error}"]
@@ -99,8 +97,7 @@ def carried(hood: Neighbourhood, group: Group, along: Any) -> float:
         )
         parts = group.apart(along).values()
         tangents = {f"{name}_dot": part for name, part in zip(names, parts, strict=True)}
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
             return float(function(**_arguments(hood, function.arguments), **tangents)[1])
     except GraphcError:
         return np.nan

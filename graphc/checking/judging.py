@@ -36,14 +36,15 @@ class Judge:
             return []
         rows: list[Row] = []
         for group in hood.groups(leaf for leaf in leaves if hood.point[leaf].size):
-            scale = np.concatenate([scales(group.x[begin:end]) for begin, end in group.spans])
+            scale = scales(group.x, [begin for begin, _ in group.spans])
             claimed = np.concatenate([derived[leaf] for leaf in group.leaves], axis=1)
             usual = _usual(claimed, scale, group.spans)
             chunk = max(1, LARGEST_PART // (2 * scale.size))
             for start in range(0, scale.size, chunk):
-                places = np.arange(start, min(start + chunk, scale.size))
+                here = slice(start, min(start + chunk, scale.size))
+                places = np.arange(here.start, here.stop)
                 rows += self._rows(
-                    Part(group, places, scale[places], claimed[:, places], usual[:, places])
+                    Part(group, places, scale[here], claimed[:, here], usual[:, here])
                 )
         return rows
 
@@ -107,14 +108,22 @@ class Judge:
         return [(float(h), float(e)) for h, e in zip(steps, errors, strict=True) if np.isfinite(e)]
 
 
-def scales(x: Any) -> Any:
-    """The size of each element, at least what is usual for its array; 1 where all are 0."""
-    sizes = np.abs(x)
-    largest = float(sizes.max(initial=0.0))
-    if largest == 0 or not np.isfinite(largest):
-        return np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
-    part = sizes / largest  # squares of 1e200 overflow
-    return np.maximum(sizes, largest * float(np.sqrt(part @ part / x.size)))
+def scales(x: Any, begins: Sequence[int] = (0,)) -> Any:
+    """The size of each element, at least what is usual for its array; 1 where all are 0.
+
+    Several arrays, one after the other, begin at different places; none is empty.
+    """
+    counts = np.diff([*begins, x.size])
+    with np.errstate(all="ignore"):
+        sizes = np.abs(x)
+        largest = np.maximum.reduceat(sizes, begins)
+        part = sizes / largest.repeat(counts)  # squares of 1e200 overflow
+        usual = largest * np.sqrt(np.add.reduceat(part * part, begins) / counts)
+    found = np.maximum(sizes, usual.repeat(counts))  # nan where all are 0, or one is infinite
+    if np.isfinite(found).all():
+        return found
+    own = np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
+    return np.where(np.isfinite(found), found, own)
 
 
 def _usual(claimed: Any, scale: Any, spans: Sequence[tuple[int, int]]) -> Any:

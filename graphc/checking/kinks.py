@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ class Crossing(NamedTuple):
     element: int
     distance: float  # along the coordinate, signed
     share: float  # what the switch is short of its kink, as a part of its largest elements
-    lone: bool  # whether neither side takes the branch that the point takes
+    lone: bool = False  # whether neither side takes the branch that the point takes
 
     def told(self, graph: Structure) -> str:
         """The node and its formula, for a sentence."""
@@ -78,61 +79,69 @@ def _nearness(crossing: Crossing) -> float:
     return abs(crossing.distance)
 
 
-def along_lines(
-    branches: Sequence[Branch], pairs: Any, step: Any, reach: Any
-) -> dict[int, list[Crossing]]:
-    """{pair: its crossings within so many steps, nearest first}, where margins are straight lines.
+@dataclass(frozen=True)
+class Nearby:
+    """What pairs of neighbours, on both sides of the point, tell of kinks."""
 
-    Pairs of neighbours that stand elsewhere, or whose margins bend on the way, are left out.
-    """
-    found: dict[int, list[Crossing]] = {pair: [] for pair in pairs.tolist()}
-    step, reach = step[pairs], reach[pairs, None]
-    for branch in branches:
-        switch, here = branch.switch, branch.margin[-1]
-        below, above = branch.margin[2 * pairs], branch.margin[2 * pairs + 1]
-        with np.errstate(all="ignore"):
-            steps = 2 * here / (below - above)
-            near = ~(np.abs(steps) > reach) & ((below != here) | (above != here))
-            bend = np.abs(below + above - 2 * here) * steps**2
-            crooked = near & ~((bend <= STRAIGHT * np.abs(here)) & (here != 0))
-        if switch.competing:  # other elements may win on the way
-            crooked = near
-        for place in np.flatnonzero(crooked.any(axis=1)).tolist():
-            found.pop(int(pairs[place]), None)
-        places, elements = np.nonzero(near & ~crooked)
-        largest = float(np.abs(here).max()) if here.size > 1 else np.inf
-        parts = (
-            *(pairs[places], elements, (steps * step[:, None])[places, elements]),
-            np.abs(here[elements]) / largest,
-        )
-        for pair, element, distance, share in zip(*map(np.ndarray.tolist, parts), strict=True):
-            if pair in found:
-                one = Crossing(switch.node, switch.declared, element, distance, share, False)
-                found[pair].append(one)
-    return {pair: sorted(near, key=_nearness) for pair, near in found.items() if near}
+    near: Any  # for each pair, whether a switch would change within its reach
+    crossed: Any  # for each pair, whether one changes between its neighbours
+    # where margins are straight lines: the kinks within reach, the nearest first
+    lines: dict[int, list[Crossing]]
 
 
-def within_reach(branches: Iterable[Branch], reach: Any) -> Any:
-    """For each pair of neighbours, whether a switch would change within so many of its steps.
+def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
+    """The kinks within so many steps of each pair.
 
     The pairs come first; the last neighbour of all is the point itself.
     """
-    found, widest = np.zeros(len(reach), dtype=bool), reach.max(initial=0.0)
+    count, widest = len(reach), reach.max(initial=0.0)
+    found = Nearby(np.zeros(count, bool), np.zeros(count, bool), {})
+    crooked: set[int] = set()
     for branch in branches:
-        margin, here = branch.margin[: 2 * len(reach)], branch.margin[-1]
+        competing, every = branch.switch.competing, branch.margin[-1]
+        margin, elements = branch.margin[: 2 * count], np.arange(every.size)
         with np.errstate(all="ignore"):
-            if not branch.switch.competing:  # few elements come near: the rest needs no closer look
+            if not competing:  # few elements come near: the rest needs no closer look
                 lowest, highest = extremes(margin)
-                farthest = np.maximum(highest - here, here - lowest) * widest
-                close = np.flatnonzero(~(farthest < np.abs(here)))
-                if not len(close):
+                farthest = np.maximum(highest - every, every - lowest) * widest
+                elements = np.flatnonzero(~(farthest < np.abs(every)))
+                if not len(elements):
                     continue
-                margin, here = margin[:, close], here[close]
-            moved = np.abs(margin - here)
-            near = (moved * np.repeat(reach, 2)[:, None] >= np.abs(here)) & (moved > 0)
-        if branch.switch.competing:
-            near |= branch.taken(slice(2 * len(reach))) != branch.taken(-1)
-        found |= near.any(axis=1).reshape(len(reach), 2).any(axis=1)
+                margin = margin[:, elements]
+            moved = np.abs(margin - every[elements])
+            moved = np.maximum(moved[0::2], moved[1::2])
+            near = (moved * reach[:, None] >= np.abs(every[elements])) & (moved > 0)
+        if competing:
+            taken, own = branch.taken(slice(2 * count)), branch.taken(-1)
+            near |= (taken[0::2] != own) | (taken[1::2] != own)
+        pairs, columns = np.nonzero(near)
+        if not len(pairs):
+            continue
+        elements = elements[columns]
+        found.near[pairs] = True
+        for side in (0, 1):
+            crossed = branch.taken((2 * pairs + side, elements)) != branch.taken((-1, elements))
+            found.crossed[pairs[crossed]] = True
+        if competing:  # other elements may win on the way
+            crooked.update(pairs.tolist())
+            continue
+        below, above = margin[2 * pairs, columns], margin[2 * pairs + 1, columns]
+        here, largest = every[elements], float(np.abs(every).max()) if every.size > 1 else np.inf
+        with np.errstate(all="ignore"):
+            steps = 2 * here / (below - above)
+            bend = np.abs(below + above - 2 * here) * steps**2
+            straight = (bend <= STRAIGHT * np.abs(here)) & (np.abs(steps) <= reach[pairs])
+            straight &= here != 0
+            shares = np.abs(here) / largest
+        crooked.update(pairs[~straight].tolist())
+        parts = (pairs, elements, steps * step[pairs], shares)
+        for pair, *own in zip(*(part[straight].tolist() for part in parts), strict=True):
+            line = Crossing(branch.switch.node, branch.switch.declared, *own)
+            found.lines.setdefault(pair, []).append(line)
+    for pair in crooked & found.lines.keys():
+        del found.lines[pair]
+    for lines in found.lines.values():
+        lines.sort(key=_nearness)
     return found
 
 

@@ -320,7 +320,8 @@ class Neighbourhood:
             part = self._memory[count * first : count * last].reshape(count, last - first)
             part[:] = group.x[first:last]
             which = np.flatnonzero(numbers == number)
-            part[which, places[which] - first] += offsets[which]
+            if len(which):
+                part[which, places[which] - first] += offsets[which]
             found.append(part)
         return found
 

@@ -154,16 +154,12 @@ class Quick:
         crossed = kinks.crossed(sample.branches, narrow)
         self.even = self._is_even(sample.values[narrow].T, base, crossed)
         self.bounds = self.slack + 4 * error
-        self.apart = ~kinks.within_reach(sample.branches, reach)
+        nearby = kinks.nearby(sample.branches, step, reach)
+        self.apart, self.crossings = ~nearby.near, nearby.lines
         self.settled = close & fine & self.even & self.apart
         self.doubtful = close & ~self.settled & (self.slack > 0)
-        beside = np.flatnonzero(~self.apart)
-        if len(beside):
-            fine |= error <= NEARLY * np.abs(part.claimed)
-            around = np.concatenate([2 * beside, 2 * beside + 1])
-            crossed = kinks.crossed(sample.branches, around).reshape(2, -1).any(axis=0)
-            self.short[:, beside] = (close & fine & self.even)[:, beside] & ~crossed
-            self.crossings = kinks.along_lines(sample.branches, beside, step, reach)
+        fine |= error <= NEARLY * np.abs(part.claimed)
+        self.short = close & fine & self.even & nearby.near & ~nearby.crossed
 
     def beside(self, output: int, place: int) -> Finding | None:
         """What three points found just short of a kink; None where they did not agree there."""
@@ -237,12 +233,13 @@ class Quick:
         move = NARROW * SHORT_STEP * self.part.scale
         move[1::2] *= -1  # claims of one sign must not add up
         change = (here + move) - here
-        return np.stack([change, np.where(self._times > 1, change, 0.0)])
+        return np.array([change, change * (self._times > 1)])
 
     def _narrow(self) -> Any:
         """For each run its changes, all places at once, twice; then the point."""
         part, count = self.part, len(self.part.runs)
-        found = np.tile(part.group.x, (2 * count + 1, 1))
+        found = np.empty((2 * count + 1, part.group.x.size))
+        found[:] = part.group.x
         for begin, change in zip((0, count), self._changes, strict=True):
             found[begin + part.numbers, part.places] += change
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
     rows, notes = _judged(asked, judge, leaves, claims)
     if number:
         rows = [row._replace(point=number) for row in rows]
-    failing = WRONG in {row.verdict for row in rows}
+    failing = WRONG in map(attrgetter("verdict"), rows)
     if claims is not None:
         edges = claiming.blamed(graph, hood, asked.outputs[0], rows, claims) if failing else []
     else:
@@ -99,7 +100,7 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
 
 def _rounded(value: Any, dtype: str) -> Any:
     """A value as the code under test gets it."""
-    array = np.asarray(as_float(value)).astype(dtype).astype(float)
+    array = np.asarray(as_float(value), dtype).astype(float)
     return array if array.shape else array[()]
 
 
