@@ -299,9 +299,10 @@ class Neighbourhood:
             here = slice(start, start + size)
             moved = self._moved(group, size, places[here], offsets[here], numbers[here])
             rest = more[max(start - single, 0) : max(start + size - single, 0)]
-            begin = len(places[here])
-            for part, (first, last) in zip(moved, group.spans, strict=True):
-                part[begin : begin + len(rest)] = rest[:, first:last]
+            if len(rest):
+                begin = len(places[here])
+                for part, (first, last) in zip(moved, group.spans, strict=True):
+                    part[begin : begin + len(rest)] = rest[:, first:last]
             found.append(self._sampled(group, moved, size, told))
         return joined(found, total)
 
@@ -316,13 +317,13 @@ class Neighbourhood:
         if self._memory.size < count * group.x.size or self._memory.dtype != kind:
             self._memory = result((max(count * group.x.size, LARGEST_BATCH),), kind)
         found = []
-        for number, (first, last) in enumerate(group.spans):
+        for first, last in group.spans:
             part = self._memory[count * first : count * last].reshape(count, last - first)
             part[:] = group.x[first:last]
-            which = np.flatnonzero(numbers == number)
-            if len(which):
-                part[which, places[which] - first] += offsets[which]
             found.append(part)
+        begins, ends = np.array(group.spans).T[:, numbers]
+        rows = np.arange(len(places))
+        self._memory[count * begins + rows * (ends - begins) + places - begins] += offsets
         return found
 
     def _sampled(self, group: Group, parts: Sequence[Any], count: int, told: bool) -> Sample:

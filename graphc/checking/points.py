@@ -39,11 +39,12 @@ class Point:
 def given(graph: Structure, at: Mapping[str, Any], outputs: Sequence[GraphRow]) -> list[Point]:
     """The point that a user gave; one for each element if scalars were given as arrays."""
     request = Request(graph, at, needed=needed_nodes(graph, outputs))
-    known = {row: as_float(value) for row, value in request.evaluation.values.items()}
-    if any(isinstance(value, Undefined) for value in request.evaluation.values.values()):
+    asked = request.evaluation.values
+    known = {row: as_float(value) for row, value in asked.items()}
+    if any(isinstance(value, Undefined) for value in asked.values()):
         raise GraphcError("at: a value is not a finite real number")
     for row, value in known.items():
-        if not np.isfinite(value).all():
+        if value is not asked[row] and not np.isfinite(value).all():  # an exact number
             raise GraphcError(
                 f"{graph.label(row)} is outside the range of floats, in which checks are made; "
                 "give a smaller number"

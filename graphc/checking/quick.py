@@ -20,6 +20,8 @@ from .spots import WIDEST
 from .verdicts import CORRECT, Finding
 
 NARROW = 1e-3  # of the step: what is narrower than the step is looked for with it
+SPARE = 1 / 8  # of what is allowed: an error of rounding that costs nothing
+SHORTEST, LONGEST = 1 / 8, 2 * STEP / SHORT_STEP  # of a usual step; no farther than five points
 IMAGINARY = 1e-100  # of the scale: the step of a complex difference
 AGREE = {
     "central": "central differences agree",
@@ -113,14 +115,17 @@ class Quick:
         """How much longer than usual the step of three points is at each place.
 
         As long as it takes for rounding to leave what is claimed; it was not too long if the slope
-        agrees.
+        agrees. Shorter where that costs nothing, since fewer kinks are on the way.
         """
-        part = self.part
         with np.errstate(all="ignore"):
-            rounding = EPSILON * np.abs(self.court.base)[:, None] / (SHORT_STEP * part.scale)
-            told = self.finite & (self.slack > 0)
-            wanted = np.where(told, 1.05 * rounding / self._least, 1.0).min(axis=0)
-        return np.clip(wanted, 1.0, 2 * STEP / SHORT_STEP)  # no farther than five points
+            usual = SHORT_STEP * self.part.scale
+            rounding = EPSILON * np.abs(self.court.base)[:, None] / usual
+            shorter = np.minimum(rounding / (SPARE * self.slack), 1.0)
+            wanted = np.maximum(shorter, 1.05 * rounding / self._least)
+            wanted = np.where(self.finite & (self.slack > 0), wanted, 1.0)
+        least, most = wanted.min(axis=0), wanted.max(axis=0)  # of all outputs
+        times = np.maximum(least, np.minimum(most, 1.0))
+        return np.minimum(np.maximum(times, SHORTEST), LONGEST)
 
     @cached_property
     def step(self) -> Any:
@@ -217,8 +222,8 @@ class Quick:
         still = part.claimed == 0
         if not still.any() or court.cost <= CHEAP:  # many digits tell more
             return np.zeros_like(still)
-        # a sum may be rounded otherwise in another place of an array
-        still &= np.abs(values - base[..., None]).max(axis=2) <= 2 * EPSILON * np.abs(base)
+        moved = np.maximum(np.abs(values[..., 0] - base), np.abs(values[..., 1] - base))
+        still &= moved <= 2 * EPSILON * np.abs(base)  # a sum may be rounded otherwise elsewhere
         usual = np.maximum(part.usual, np.abs(base) / part.scale)
         still &= 3 * error <= court.tolerance * usual
         return unmoved(court, part.group, part.places, still)

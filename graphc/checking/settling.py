@@ -54,6 +54,7 @@ class Court:
     epsilon: float = EPSILON  # the rounding of the code under test
     method: str = "auto"
     _rules: dict[GraphRow, Any] = field(default_factory=dict)
+    _told: dict[tuple[GraphRow, int], str] = field(default_factory=dict)  # kinks, in words
     _tried: int = 0  # doubts left to floats
     _spent: int = 0  # operations on differences of single elements in many digits
     _sided: dict[tuple[GraphRow, int], Sides | None] = field(
@@ -133,8 +134,11 @@ class Court:
     def beside(self, near: Sequence[kinks.Crossing], found: Finding) -> Finding:
         """What was found before a kink, with the kink."""
         kink = near[0]
+        key = kink.declared, kink.element
+        if key not in self._told:
+            self._told[key] = kink.told(self.graph)
         told = (
-            f"the kink of {kink.told(self.graph)} is {abs(kink.distance):.1e} away, "
+            f"the kink of {self._told[key]} is {abs(kink.distance):.1e} away, "
             f"within the stencil; {found.evidence}"
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -100,7 +101,7 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
 
 def _rounded(value: Any, dtype: str) -> Any:
     """A value as the code under test gets it."""
-    array = np.asarray(as_float(value), dtype).astype(float)
+    array = np.asarray(as_float(value), dtype).astype(float, copy=False)
     return array if array.shape else array[()]
 
 
@@ -153,10 +154,11 @@ def _searched(
 
 def element_names(hood: Neighbourhood) -> dict[int, str]:
     """A name for each output element."""
-    found: dict[int, str] = {}
+    found: list[str] = []
     for row in hood.outputs:
-        shape = hood.shape(row)
-        for place in np.ndindex(shape):
-            index = f"[{','.join(map(str, place))}]" if int(np.prod(shape)) > 1 else ""
-            found[len(found)] = hood.graph.names[row] + index
-    return found
+        name, shape = hood.graph.names[row], hood.shape(row)
+        if math.prod(shape) == 1:
+            found.append(name)
+        else:
+            found += [f"{name}[{','.join(map(str, place))}]" for place in np.ndindex(shape)]
+    return dict(enumerate(found))
