@@ -111,9 +111,15 @@ FLOAT_ARITHMETIC: dict[str, Callable[..., Any]] = {
 class Numbers:
     """The algebra of numbers."""
 
-    def __init__(self, sizes: Mapping[str, int] | None = None, floats: bool = False) -> None:
+    def __init__(
+        self,
+        sizes: Mapping[str, int] | None = None,
+        floats: bool = False,
+        quiet: bool = False,
+    ) -> None:
         self.sizes = sizes or {}  # the named sizes at this point
         self.floats = floats  # whether arrays of exact numbers become floats where they are large
+        self.quiet = quiet  # whether NumPy's warnings are off wherever this is used
 
     def constant(self, value: Any) -> Any:
         if type(value) in (int, Fraction, float, Exact):
@@ -302,25 +308,28 @@ class Numbers:
     # Floats: NumPy's functions, on scalars and arrays alike.
 
     def _float(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        if self.quiet:
+            return self._quietly(op, args, settings)
         with np.errstate(all="ignore"):
-            direct = FLOAT_ARITHMETIC.get(op)
-            if direct is not None:
-                return direct(*args)
-            if op == "ratio_or_0":
-                return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[
-                    ()
-                ]
-            if op == "product_or_0":
-                return np.where(args[0] == 0, 0.0, args[0] * args[1])[()]
-            if op == "power":
-                return _float_power(args[0], _float_exponent(settings["exponent"]))
-            native = FUNCTIONS[op].native
-            if "numpy" in native:
-                function = getattr(np, native["numpy"])
-                return function(*args) if len(args) == 1 else reduce(function, args)
-            if "math" in native:
-                return _vectorised(native["math"])(args[0])[()]
-            return self._composed(op, args, settings, exact=False)
+            return self._quietly(op, args, settings)
+
+    def _quietly(self, op: str, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+        direct = FLOAT_ARITHMETIC.get(op)
+        if direct is not None:
+            return direct(*args)
+        if op == "ratio_or_0":
+            return np.where(args[1] == 0, 0.0, args[0] / np.where(args[1] == 0, 1.0, args[1]))[()]
+        if op == "product_or_0":
+            return np.where(args[0] == 0, 0.0, args[0] * args[1])[()]
+        if op == "power":
+            return _float_power(args[0], _float_exponent(settings["exponent"]))
+        native = FUNCTIONS[op].native
+        if "numpy" in native:
+            function = getattr(np, native["numpy"])
+            return function(*args) if len(args) == 1 else reduce(function, args)
+        if "math" in native:
+            return _vectorised(native["math"])(args[0])[()]
+        return self._composed(op, args, settings, exact=False)
 
     def _composed(self, op: str, args: Sequence[Any], settings: dict[str, Any], exact: bool) -> Any:
         template = formula(op, len(args), settings, exact)

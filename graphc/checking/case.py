@@ -13,6 +13,7 @@ from .coordinates import Coordinate
 from .groups import Budget
 from .many import Layout, searched
 from .report import Report
+from .rows import Rows
 from .schemes import EPSILON
 from .verdicts import CORRECT, FAILING, NOISE, Finding, Index, Row
 
@@ -155,7 +156,7 @@ class Case:
         ]
         shown = {name: array.tolist() for name, array in self.arrays.items() if array.size <= 100}
         return Report(
-            rows,
+            Rows(rows),
             [],
             blame,
             self.notes,

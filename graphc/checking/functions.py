@@ -103,7 +103,7 @@ def _of_graph(
     for number, point in enumerate(drawn):
         here = {graph.names[row]: value for row, value in point.values.items()}
         found = check(graph, at=here, claimed=_claimed(grad, here), **options)
-        reports.append(replace(found, rows=[row._replace(point=number) for row in found.rows]))
+        reports.append(replace(found, rows=found.rows.at(number)))
     report = merged(reports, bool(options["strict"]))
     report.notes = [*notes, *report.notes]
     return report

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,12 @@ import numpy as np
 from ..structure.rows import GraphRow
 from . import digits
 from .quick import Part, Quick
+from .rows import Block, indices
 from .settling import Court
 from .spots import Spot
-from .verdicts import CORRECT, Finding, Index, Row
+from .verdicts import Finding, Row
 
 LARGEST_PART = 1 << 21  # elements of all neighbours of a part
-_row = partial(tuple.__new__, Row)  # of all its fields in order, as Row._make, without Python
 METHODS = ("auto", "central", "ridders", "complex", "digits")
 
 
@@ -29,12 +27,12 @@ class Judge:
     court: Court
     names: dict[int, str] = field(default_factory=dict)  # of the output elements
 
-    def judge(self, leaves: Iterable[GraphRow], derived: Mapping[GraphRow, Any]) -> list[Row]:
+    def judge(self, leaves: Iterable[GraphRow], derived: Mapping[GraphRow, Any]) -> list[Block]:
         """A row for each element of the leaves and each output element; derived: (outputs, n)."""
         hood = self.court.hood
         if not len(self.court.base):
             return []
-        rows: list[Row] = []
+        blocks: list[Block] = []
         for group in hood.groups(leaf for leaf in leaves if hood.point[leaf].size):
             scale = scales(group.x, [begin for begin, _ in group.spans])
             claimed = np.concatenate([derived[leaf] for leaf in group.leaves], axis=1)
@@ -43,10 +41,10 @@ class Judge:
             for start in range(0, scale.size, chunk):
                 here = slice(start, min(start + chunk, scale.size))
                 places = np.arange(here.start, here.stop)
-                rows += self._rows(
+                blocks += self._blocks(
                     Part(group, places, scale[here], claimed[:, here], usual[:, here])
                 )
-        return rows
+        return blocks
 
     def single(self, leaf: GraphRow, derived: Any, place: int) -> Row:
         """The row of one element of a leaf."""
@@ -54,40 +52,41 @@ class Judge:
         places = np.array([place])
         scale = scales(group.x)[places]
         usual = np.abs(derived[:, places])
-        return self._rows(Part(group, places, scale, derived[:, places], usual))[0]
+        (block,) = self._blocks(Part(group, places, scale, derived[:, places], usual))
+        return next(iter(block))
 
-    def _rows(self, part: Part) -> list[Row]:
-        """The rows of some elements."""
+    def _blocks(self, part: Part) -> list[Block]:
+        """The rows of some elements: by leaf, then by output."""
         quick = Quick(self.court, part)
-        rows: list[Row] = []
-        findings: list[tuple[int, Finding]] = []  # on rows that are not simply correct
-        spots: dict[int, Spot] = {}  # those that need a closer look
-        for (leaf, _, first, begin, end), told in zip(part.runs, quick.told, strict=True):
+        doubtful = not quick.settled.all()
+        blocks: list[Block] = []
+        spots: list[tuple[dict[int, Finding], int, Spot]] = []  # those that need a closer look
+        for run, told in zip(part.runs, quick.told, strict=True):
+            leaf, first, begin, end = run.leaf, run.first, run.begin, run.end
             name, shape = self.court.graph.names[leaf], self.court.hood.point[leaf].shape
-            found = indices(shape, first, first + end - begin)
             for output in range(len(part.claimed)):
-                here = (output, slice(begin, end))
-                known = (part.claimed, quick.measured, quick.bounds)
-                claims, measured, bounds = (array[here].tolist() for array in known)
-                for k in np.flatnonzero(~quick.settled[here]).tolist():
+                here, findings = (output, slice(begin, end)), dict[int, Finding]()
+                numbers = part.claimed[here], quick.measured[here], quick.bounds[here]
+                of = self.names.get(output, "")
+                blocks.append(Block(name, shape, first, *numbers, told, of, findings))
+                for k in np.flatnonzero(~quick.settled[here]).tolist() if doubtful else ():
                     place, finding = begin + k, quick.beside(output, begin + k)
                     if finding is not None:
-                        findings.append((len(rows) + k, finding))
+                        findings[k] = finding
                         continue
-                    spots[len(rows) + k] = Spot(
-                        *(part.group, leaf, first + k, tuple(found[k]), output, claims[k]),
+                    position = indices(shape, first, first + end - begin)[k]
+                    claim = float(part.claimed[output, place])
+                    spot = Spot(
+                        *(part.group, leaf, first + k, tuple(position), output, claim),
                         *(float(part.scale[place]), float(part.usual[output, place])),
                         bool(quick.even[output, place]),
                         quick.crossings.get(place),
                     )
-                same = map(repeat, (CORRECT, told, self.names.get(output, ""), "", 0))
-                columns = zip(repeat(name), found, claims, measured, *same, bounds, strict=False)
-                rows += map(_row, columns)
-        findings += zip(spots, self.court.settled(list(spots.values())), strict=True)
-        for place, (measured, verdict, told, kink, bound) in findings:
-            name, index, derived, _, _, _, of, *_ = rows[place]
-            rows[place] = Row(name, index, derived, measured, verdict, told, of, kink, 0, bound)
-        return rows
+                    spots.append((findings, k, spot))
+        settled = self.court.settled([spot for *_, spot in spots])
+        for (findings, k, _), finding in zip(spots, settled, strict=True):
+            findings[k] = finding
+        return blocks
 
     def curve(self, row: Row) -> list[tuple[float, float]]:
         """[(step, error)] of central differences for the derivative of a row: the V-curve."""
@@ -133,12 +132,3 @@ def _usual(claimed: Any, scale: Any, spans: Sequence[tuple[int, int]]) -> Any:
         moves[~np.isfinite(moves)] = 0.0
         largest = np.maximum.reduceat(moves, [begin for begin, _ in spans], axis=1)
         return np.repeat(largest, [end - begin for begin, end in spans], axis=1) / scale
-
-
-@lru_cache(maxsize=64)
-def indices(shape: tuple[int, ...], begin: int, end: int) -> tuple[Index, ...]:
-    """The indices of elements of an array, in order."""
-    if not shape:
-        return (Index(),)
-    axes = np.unravel_index(np.arange(begin, end), shape)
-    return tuple(map(Index, zip(*(axis.tolist() for axis in axes), strict=True)))

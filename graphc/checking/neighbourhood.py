@@ -206,10 +206,12 @@ class Neighbourhood:
     @cached_property
     def floats(self) -> Evaluation:
         """The values of the rows that the outputs need, at the point."""
-        evaluation = Evaluation(self.graph, Numbers(self.sizes), dict(self.fixed), {})
+        algebra = Numbers(self.sizes, quiet=True)
+        evaluation = Evaluation(self.graph, algebra, dict(self.fixed), {})
         with np.errstate(all="ignore"):
             for row in self.outputs:
                 evaluation.value(row)
+        algebra.quiet = False  # others go on with it
         return evaluation
 
     @cached_property

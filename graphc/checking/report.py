@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import GraphcError
-from .verdicts import CORRECT, FAILING, KINK_LIMIT, SEVERITY, SMOOTH_LIMIT, Row, at_most, worst
+from .rows import Rows
+from .verdicts import (
+    CORRECT,
+    FAILING,
+    KINK_LIMIT,
+    SEVERITY,
+    SMOOTH_LIMIT,
+    WRONG,
+    Row,
+    at_most,
+    worst,
+)
 
 MOST_SHOWN, MOST_GOOD = 20, 5  # rows of a printed table; fewer if all of them are correct
 
@@ -52,7 +63,7 @@ class Edge:
 class Report:
     """What was checked, what came out, and who is to blame."""
 
-    rows: list[Row]
+    rows: Rows
     edges: list[Edge] = field(default_factory=list)  # wrong local derivatives or claims
     blame: list[tuple[Any, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # coverage, and what was not checked
@@ -66,7 +77,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """The worst verdict of the rows; a wrong local derivative is wrong too."""
-        return worst([*(row.verdict for row in self.rows), *("wrong" for _ in self.edges)])
+        return worst(self.rows.verdicts | {WRONG for _ in self.edges})
 
     @property
     def ok(self) -> bool:
@@ -253,7 +264,7 @@ def merged(reports: Sequence[Report], strict: bool = False) -> Report:
     edges = {(edge.source, edge.target): edge for report in reports for edge in report.edges}
     blame = list(dict.fromkeys(pair for report in reports for pair in report.blame))
     return Report(
-        [row for report in reports for row in report.rows],
+        Rows(part for report in reports for part in report.rows.parts),
         list(edges.values()),
         blame,
         list(dict.fromkeys(note for report in reports for note in report.notes)),

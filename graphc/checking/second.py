@@ -13,11 +13,12 @@ from ..structure.rows import GraphRow
 from . import blackbox
 from .judging import Judge
 from .neighbourhood import Neighbourhood
+from .rows import Block
 from .settling import Court
 from .verdicts import CORRECT, NOT_FINITE, WRONG, Row
 
 
-def curvature(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Row]:
+def curvature(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Block]:
     """Rows on the Hessian: the emitted one against differences of the gradient's graph."""
     graph, hood = court.graph, court.hood
     if not leaves:  # a number has no derivatives
@@ -36,10 +37,10 @@ def curvature(court: Court, leaves: Sequence[GraphRow], dtype: str) -> list[Row]
     ]
     judge = Judge(Court(other, around, court.epsilon, court.method), dict(enumerate(first)))
     sizes = [hood.point[leaf].size for leaf in leaves]
-    blocks = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
-    rows = judge.judge(leaves, dict(zip(leaves, blocks, strict=True)))
+    parts = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
+    blocks = judge.judge(leaves, dict(zip(leaves, parts, strict=True)))
     hood.evaluations += around.evaluations
-    return rows
+    return blocks
 
 
 def _index(place: tuple[int, ...]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from .needs import needed_nodes
 from .neighbourhood import Neighbourhood
 from .points import Point
 from .report import Report
+from .rows import Rows
 from .second import consistency, curvature
 from .settling import Court
 from .verdicts import WRONG, Row
@@ -75,8 +75,8 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
     judge = Judge(Court(graph, hood, asked.epsilon, asked.method), element_names(hood))
     rows, notes = _judged(asked, judge, leaves, claims)
     if number:
-        rows = [row._replace(point=number) for row in rows]
-    failing = WRONG in map(attrgetter("verdict"), rows)
+        rows = rows.at(number)
+    failing = WRONG in rows.verdicts
     if claims is not None:
         edges = claiming.blamed(graph, hood, asked.outputs[0], rows, claims) if failing else []
     else:
@@ -107,13 +107,13 @@ def _rounded(value: Any, dtype: str) -> Any:
 
 def _judged(
     asked: Asked, judge: Judge, leaves: Sequence[GraphRow], claims: Mapping[GraphRow, Any] | None
-) -> tuple[list[Row], list[str]]:
+) -> tuple[Rows, list[str]]:
     """Rows and notes on what was asked for."""
     graph, hood = asked.graph, judge.court.hood
     if asked.want == "hessian":
-        return curvature(judge.court, leaves, asked.dtype), []
+        return Rows(curvature(judge.court, leaves, asked.dtype)), []
     if asked.want == "jvp":
-        return consistency(judge.court, leaves, asked.dtype), []
+        return Rows(consistency(judge.court, leaves, asked.dtype)), []
     rows: list[Row] = []
     notes: list[str] = []
     if claims is None:
@@ -123,8 +123,8 @@ def _judged(
     total = sum(hood.point[leaf].size for leaf in leaves)
     if total > MOST_SINGLY and len(hood.base) == 1:
         found, covered = _searched(judge, leaves, derived, asked.budget)
-        return rows + found, [*notes, covered]
-    return rows + judge.judge(leaves, derived), notes
+        return Rows(rows + found), [*notes, covered]
+    return Rows([*rows, *judge.judge(leaves, derived)]), notes
 
 
 def _searched(

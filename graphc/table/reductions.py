@@ -71,9 +71,10 @@ def _slices(array: Any, axes: tuple[int, ...]) -> tuple[Any, Callable[[Any], Any
     """The slices over the axes as the last axis of an array, and the way back from there."""
     gone = {axis % array.ndim for axis in axes}
     kept = [axis for axis in range(array.ndim) if axis not in gone]
-    moved = np.moveaxis(array, kept, range(len(kept)))
+    order = [*kept, *sorted(gone)]
+    moved = array.transpose(order)
     flat = moved.reshape((*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :])))
-    return flat, lambda slices: np.moveaxis(slices.reshape(moved.shape), range(len(kept)), kept)
+    return flat, lambda slices: slices.reshape(moved.shape).transpose(np.argsort(order))
 
 
 def _best(slices: Any, beats: Callable[[Any, Any], bool]) -> Any:
