@@ -152,14 +152,15 @@ def leaves(result: Any) -> list[Any]:
 def timed(runs: dict[str, Run], figures: dict[str, Figure], chosen: argparse.Namespace) -> None:
     """Fills in samples: the contenders take turns until the time is used up, five rounds at least.
 
-    A sample of a fast contender is the mean over as many calls as make 2 ms.
+    A sample of a fast contender is the mean over as many calls as make 10 ms: the first of them
+    finds the caches full of what another contender left there, the others find its own.
     """
     clock = time.perf_counter if chosen.clock == "wall" else time.process_time
     calls: dict[str, int] = {}
     for name, run in runs.items():
         start = time.perf_counter()
         run()
-        calls[name] = max(1, int(2e-3 / max(time.perf_counter() - start, 1e-7)))
+        calls[name] = max(1, int(1e-2 / max(time.perf_counter() - start, 1e-7)))
     gc.collect()
     gc.disable()
     end = time.perf_counter() + chosen.seconds * len(runs)

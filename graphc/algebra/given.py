@@ -20,6 +20,8 @@ MOST_BITS = 13_288  # of a number that a user gives: 4 000 digits, Python prints
 
 def from_user(value: Any, what: str = "the value") -> Any:
     """A number, nested list or array that a user gave, as the algebra holds it."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim:
+        return _finite(value.copy(), what)  # the user's array is the user's
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         if value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
             raise GraphcError(f"{what} has thousands of digits; give a shorter number or a float")
@@ -38,7 +40,7 @@ def from_user(value: Any, what: str = "the value") -> Any:
     if np.ma.is_masked(value):
         raise GraphcError(f"{what} has masked entries; give numbers for them, as in x.filled(0)")
     try:
-        array = np.array(value)  # a copy: the user's array is the user's
+        array = np.array(value)
     except GraphcError:
         raise  # a value of a graph says itself that it is no number
     except ValueError:
@@ -48,11 +50,17 @@ def from_user(value: Any, what: str = "the value") -> Any:
             f"{what} is {type(value).__name__} {str(value)[:40]!r}; give a real number, an exact "
             "string such as '1/3', or an array of floats"
         )
-    if not np.isfinite(array).all():
-        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
+    _finite(array, what)
     if array.ndim == 0:
         return int(array) if array.dtype.kind in "iu" else np.float64(array)
     return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _finite(array: Any, what: str) -> Any:
+    """The array; one that is not finite is refused."""
+    if not np.isfinite(array).all():
+        raise GraphcError(f"{what} holds a value that is not finite ({_first_bad(array)})")
+    return array
 
 
 def array_from_user(value: Any, what: str, read: Callable[[str, str], Any] | None = None) -> Any:

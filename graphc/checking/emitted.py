@@ -51,17 +51,15 @@ def _compiled(
         if single:
             value, gradient = function(**needed)
             values.append(np.ravel(value))
-            found = [
-                np.reshape(gradient[name], (1, size))
-                for name, size in zip(names, sizes, strict=True)
-            ]
+            found = [gradient[name].reshape(1, -1) for name in names]
         else:
             values.append(None)
             matrix = np.asarray(function(**needed), float)
             found = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
         for leaf, part in zip(leaves, found, strict=True):
-            parts[leaf].append(np.asarray(part, float))
-    return {leaf: np.concatenate(blocks, axis=0) for leaf, blocks in parts.items()}, values
+            parts[leaf].append(part.astype(float, copy=False))
+    whole = len(hood.outputs) == 1
+    return {leaf: p[0] if whole else np.concatenate(p) for leaf, p in parts.items()}, values
 
 
 def _arguments(hood: Neighbourhood, names: Iterable[str]) -> dict[str, Any]:

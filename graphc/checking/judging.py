@@ -70,7 +70,8 @@ class Judge:
                 of = self.names.get(output, "")
                 blocks.append(Block(name, shape, first, *numbers, told, of, findings))
                 for k in np.flatnonzero(~quick.settled[here]).tolist() if doubtful else ():
-                    place, finding = begin + k, quick.beside(output, begin + k)
+                    place = begin + k
+                    finding = quick.beside.get((output, place))
                     if finding is not None:
                         findings[k] = finding
                         continue

@@ -166,16 +166,21 @@ class Quick:
         fine |= error <= NEARLY * np.abs(part.claimed)
         self.short = close & fine & self.even & nearby.near & ~nearby.crossed
 
-    def beside(self, output: int, place: int) -> Finding | None:
-        """What three points found just short of a kink; None where they did not agree there."""
-        near = self.crossings.get(place)
-        if not (near and self.short[output, place]):
-            return None
-        if self.court.on(float(self.part.scale[place]), near):
-            return None
-        how = f"central differences within {self.step[place]:.0e} agree"
-        measured, bound = float(self.measured[output, place]), float(self.bounds[output, place])
-        return self.court.beside(near, Finding(measured, CORRECT, how, bound=bound))
+    @cached_property
+    def beside(self) -> dict[tuple[int, int], Finding]:
+        """By output and place: what three points found just short of a kink."""
+        found, where = {}, np.nonzero(self.short & ~self.settled)
+        columns = (*where, self.part.scale[where[1]], self.step[where[1]])
+        numbers = (*columns, self.measured[where], self.bounds[where])
+        for output, place, scale, step, measured, bound in zip(
+            *map(np.ndarray.tolist, numbers), strict=True
+        ):
+            near = self.crossings.get(place)
+            if near and not self.court.on(scale, near):
+                how = f"central differences within {step:.0e} agree"
+                finding = Finding(measured, CORRECT, how, bound=bound)
+                found[output, place] = self.court.beside(near, finding)
+        return found
 
     @cached_property
     def _looks(self) -> Any:

@@ -99,7 +99,7 @@ class Request:
         if not isinstance(at, Mapping):
             raise GraphcError(f"at= takes a dict of names and values, not {type(at).__name__}")
         wanted = set(free_symbols(graph))
-        bare = any(op == "edges" for op in graph.ops)
+        bare = "edges" in graph.ops
         leaves = {graph.names[row]: row for row in graph.leaves()}
         known: dict[GraphRow, Any] = {}
         free: dict[str, Any] = {}
