@@ -203,6 +203,10 @@ class Neighbourhood:
             for row in (*point, *moving):
                 self.point[row] = np.asarray(as_float(here.value(row)), float)
 
+    def rest(self) -> None:
+        """Gives the memory of neighbours back: a report, which may stay, can ask for more."""
+        self._memory = np.empty(0)
+
     @cached_property
     def floats(self) -> Evaluation:
         """The values of the rows that the outputs need, at the point."""

@@ -74,6 +74,7 @@ def tried(asked: Asked, point: Point, number: int) -> tuple[Report, Neighbourhoo
     hood.emitted = sum(hood.point[leaf].size for leaf in leaves) >= MANY
     judge = Judge(Court(graph, hood, asked.epsilon, asked.method), element_names(hood))
     rows, notes = _judged(asked, judge, leaves, claims)
+    hood.rest()
     if number:
         rows = rows.at(number)
     failing = WRONG in rows.verdicts
