@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_three_points_short_of_a_kink_need_no_further_neighbours():
     elements = sum(value.size for value in at.values())
     assert report.verdict == NEAR_KINK
     assert report.evaluations <= 2 * elements + 10
+
+
+@pytest.mark.parametrize("margin", [1e-7, 1e-6, 1e-5])
+def test_differences_beside_a_kink_stay_on_their_side_however_small_it_is(margin):
+    graph, at = layer(margin, "a + 1e-8*relu(a)")
+    pattern = re.compile(r"is (\S+) away, .* central differences within (\S+) agree")
+    told = [pattern.search(row.evidence) for row in gc.check(graph, "L", at).rows if row.kink]
+    found = [tuple(map(float, match.groups())) for match in told if match]
+    assert found and all(step <= 1.5 * distance for distance, step in found)  # one digit is told
 
 
 def test_a_wrong_claim_beside_a_kink_is_wrong():
