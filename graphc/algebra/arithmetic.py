@@ -57,7 +57,7 @@ LARGEST_EXPONENT = 1e9
 NO_SETTINGS: dict[str, Any] = {}
 BOOLEAN, DOUBLE = np.dtype(bool), np.dtype(float)
 DOUBLES = (np.ndarray, np.float64)
-# what these leave is absent, or exact
+# their results may be absent or exact, even of floats
 CHOOSING = ("placed", "alive", "passing", "where", "taken", "untaken", "product_or_0")
 EXACT, DIGITAL, FLOAT = 0, 1, 2
 _RANKS: dict[type, int] = {

@@ -123,7 +123,7 @@ def settle(
         found = extrapolated(values(steps), values(-steps), steps, noise)
         stairs = _stairs(values, ahead, behind, widths, found)
         if stairs <= noise:
-            told = f"a kink lies {distance:.0e} away, within the stencil; "
+            told = f"a kink lies {distance:.0e} away, within reach; "
             result = _compared(claim, found, slack, KINK_LIMIT)
             told, verdict = told + result.evidence, result.verdict
             if verdict == CORRECT:

@@ -51,7 +51,7 @@ def _compiled(
         if single:
             value, gradient = function(**needed)
             values.append(np.ravel(value))
-            found = [gradient[name].reshape(1, -1) for name in names]
+            found = [np.reshape(gradient[name], (1, -1)) for name in names]
         else:
             values.append(None)
             matrix = np.asarray(function(**needed), float)

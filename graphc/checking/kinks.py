@@ -17,7 +17,7 @@ from ..write.formula import formula_text
 from . import digits
 from .neighbourhood import Branch, Neighbourhood
 
-LINE = 1_024  # elements
+LONG_LINE = 1_024  # elements of a line that is worth a call
 STRAIGHT = 1e-3  # of a margin: what it may bend by on the way to its kink
 MOST_CONVENTIONS = 4  # kinks at once for which every combination of conventions is tried
 
@@ -64,7 +64,7 @@ def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
         own, elements = differs[stencils, :, columns], changing[columns]
         first = order[own[:, order].argmax(axis=1)]
         here, there = margin[elements], np.abs(margins[stencils, first, columns])
-        largest = (float(margin.max()) or 1.0) if margin.size > 1 else np.inf
+        largest = _largest(margin)
         with np.errstate(all="ignore"):
             distances = steps[stencils, first] * np.where(here == 0, 0.0, here / (here + there))
         parts = (elements, distances, here / largest, own.all(axis=1))
@@ -73,6 +73,11 @@ def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
         ):
             found[stencil].append(Crossing(switch.node, switch.declared, *own_parts))
     return [sorted(near, key=_nearness) if len(near) > 1 else near for near in found]
+
+
+def _largest(margin: Any) -> float:
+    """The largest margin, which shares are parts of; infinite where there is only one."""
+    return float(margin.max()) or 1.0 if margin.size > 1 else np.inf
 
 
 def _nearness(crossing: Crossing) -> float:
@@ -109,7 +114,7 @@ def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
                     continue
                 margin = margin[:, elements]
             moved = np.abs(margin - every[elements])
-            moved = np.maximum(moved[0::2], moved[1::2])
+            moved = np.fmax(moved[0::2], moved[1::2])
             near = (moved * reach[:, None] >= np.abs(every[elements])) & (moved > 0)
         if competing:
             taken, own = branch.taken(slice(2 * count)), branch.taken(-1)
@@ -126,7 +131,7 @@ def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
             crooked.update(pairs.tolist())
             continue
         below, above = margin[2 * pairs, columns], margin[2 * pairs + 1, columns]
-        here, largest = every[elements], float(np.abs(every).max()) if every.size > 1 else np.inf
+        here, largest = every[elements], _largest(np.abs(every))
         with np.errstate(all="ignore"):
             steps = 2 * here / (below - above)
             bend = np.abs(below + above - 2 * here) * steps**2
@@ -151,7 +156,7 @@ def extremes(margin: Any) -> tuple[Any, Any]:
     Many short lines are reduced as fewer long ones, each of which costs a call.
     """
     count, width = margin.shape
-    times = max(LINE // max(width, 1), 1)
+    times = max(LONG_LINE // max(width, 1), 1)
     whole = count - count % times
     lines, rest = margin[:whole].reshape(whole // times, times * width), margin[whole:]
     found = []

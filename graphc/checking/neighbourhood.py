@@ -290,7 +290,8 @@ class Neighbourhood:
     def sample(
         self, group: Group, places: Any, offsets: Any, more: Any = None, told: bool = True
     ) -> Sample:
-        """Outputs where one element of a group is moved at a time, then `more`; told: branches too.
+        """Outputs where one element of a group is moved at a time, then `more`; told: branches too
+        (where they are interpreted, since emitted code computes them anyway).
 
         More are whole neighbours (count, elements). As many as stay at hand are evaluated at once.
         """

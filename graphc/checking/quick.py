@@ -15,7 +15,7 @@ from ..structure.rows import GraphRow
 from . import kinks
 from .neighbourhood import Group, Sample
 from .schemes import EPSILON, PAIR, SHORT_STEP, STENCIL, STEP, five_point, three_point
-from .settling import CHEAP, COARSE, NEARLY, Court, unmoved
+from .settling import CHEAP, COARSE, Court, unmoved
 from .spots import WIDEST
 from .verdicts import CORRECT, Finding
 
@@ -87,7 +87,7 @@ class Quick:
         self.court, self.part, shape = court, part, part.claimed.shape
         self.finite = np.isfinite(part.claimed) & np.isfinite(court.base)[:, None]
         self.slack = court.tolerance * np.abs(part.claimed)
-        self.measured, self.bounds = np.full(shape, np.nan), self.slack  # what would pass
+        self.measured, self.bounds = np.full(shape, np.nan), self.slack.copy()  # what would pass
         self.settled, self.doubtful = np.zeros(shape, bool), self.finite
         self.even = np.ones(shape, bool)  # whether nothing narrower than the steps showed
         self.short = np.zeros(shape, bool)  # whether three points agree, just short of a kink
@@ -163,7 +163,7 @@ class Quick:
         self.apart, self.crossings = ~nearby.near, nearby.lines
         self.settled = close & fine & self.even & self.apart
         self.doubtful = close & ~self.settled & (self.slack > 0)
-        fine |= error <= NEARLY * np.abs(part.claimed)
+        fine |= error <= self.court.nearly * np.abs(part.claimed)
         self.short = close & fine & self.even & nearby.near & ~nearby.crossed
 
     @cached_property

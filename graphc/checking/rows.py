@@ -12,7 +12,7 @@ import numpy as np
 
 from .verdicts import CORRECT, Finding, Index, Row
 
-_row = partial(tuple.__new__, Row)  # of all its fields in order, as Row._make, without Python
+_row = partial(tuple.__new__, Row)  # Row._make without its frame: rows are made by the thousand
 
 
 @dataclass(frozen=True, eq=False)

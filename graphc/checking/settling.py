@@ -38,7 +38,6 @@ NEARLY = 1e-5  # the relative error of a difference that is good enough beside a
 MOST_DIGITAL = 4_000_000  # operations on differences of single elements, all together
 SIDED = 100  # digits of one-sided slopes
 BORDER = 1e-12  # an error that is forgiven where a slope has only one side
-GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples are spread over the remainders, none twice
 FUZZ = 64  # roundings within which a point counts as on a kink
 
 
@@ -78,6 +77,11 @@ class Court:
     def digital(self) -> bool:
         """Whether many digits come before extrapolation in floats."""
         return self.method == "digits" or (self.method == "auto" and self.cost <= AFFORDABLE)
+
+    @cached_property
+    def nearly(self) -> float:
+        """The relative error of a difference beside a kink for which nobody asks many digits."""
+        return 0.0 if self.digital and self.cost <= CHEAP else NEARLY
 
     @cached_property
     def floats(self) -> Floats:
@@ -139,7 +143,7 @@ class Court:
             self._told[key] = kink.told(self.graph)
         told = (
             f"the kink of {self._told[key]} is {abs(kink.distance):.1e} away, "
-            f"within the stencil; {found.evidence}"
+            f"within reach; {found.evidence}"
         )
         verdict = NEAR_KINK if found.verdict == CORRECT else found.verdict
         return Finding(found.measured, verdict, told, self.graph.names[kink.node], found.bound)
@@ -173,7 +177,7 @@ class Court:
             reference = self.floats.slope(spot, distance)
             slack = self.tolerance * abs(spot.derived)
             # within the distance of a kink, which is told, steps are short and differences coarse
-            most = COARSE * slack if distance is None else NEARLY * abs(spot.derived)
+            most = COARSE * slack if distance is None else self.nearly * abs(spot.derived)
             if reference is not None and slack and reference[1] <= most:
                 measured, error, how = reference
                 if abs(spot.derived - measured) <= slack + 3 * error:
@@ -357,7 +361,8 @@ def unmoved(court: Court, group: Group, places: Any, still: Any) -> Any:
     if court.hood.emitted and len(still) == 1 and still.any():
         along = np.zeros(group.x.size)
         here = places[still[0]]
-        along[here] = 1 + GOLDEN * np.arange(1, len(here) + 1) % 1  # no two parts cancel
+        # no combination of cosines of whole numbers with rational factors is 0, so no parts cancel
+        along[here] = np.cos(np.arange(1, len(here) + 1))
         if carried(court.hood, group, along) == 0:
             return still
     found = still.copy()

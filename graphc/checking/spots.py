@@ -28,7 +28,7 @@ NOISY = np.arange(-4.0, 5.0)  # very near points, whose values tell the noise
 WIDEST = 0.05  # of the scale: the first step of an extrapolation
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True)  # not frozen: made by the thousand
 class Spot:
     """One element of a leaf, one element of the outputs, and the derivative under judgement."""
 

@@ -124,6 +124,32 @@ def test_what_a_longer_step_passes_over_is_seen():
     assert gc.check(graph, "L", at, "x").ok
 
 
+@pytest.mark.parametrize(
+    "term", ["x[2] - 2*x[3] + x[4]", "x[0] - x[1] - x[2] + x[3]", "x[8] - x[9] - x[16] + x[17]"]
+)
+def test_a_claim_of_0_is_not_cleared_by_parts_that_cancel(term):
+    graph = gc.parse(f"input x[200]\ninput A[60,60]\ny = sum(A*A) + ({term})/10**12")
+    rng = np.random.default_rng(0)
+    at = {"x": rng.uniform(1, 2, 200), "A": rng.uniform(100, 200, (60, 60))}
+    report = gc.check(graph, "y", at, claimed={"x": np.zeros(200)})
+    assert sum(row.verdict == WRONG for row in report.rows) == term.count("x[")
+
+
+@pytest.mark.parametrize("offset", [0, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("error", [1e-7, 5e-6])
+def test_beside_a_kink_a_small_graph_is_held_to_many_digits(offset, error):
+    graph = gc.parse(f"input x = 1/1000\ny = {offset} + relu(x)*3")
+    assert gc.check(graph, claimed={"x": 3.0}).verdict == NEAR_KINK
+    assert gc.check(graph, claimed={"x": 3 * (1 + error)}).verdict == WRONG
+
+
+def test_a_side_without_a_value_hides_no_kink_on_the_other():
+    switch = Switch(GraphRow(4), GraphRow(5), "relu", ())
+    branch = Branch(switch, np.array([[np.nan], [0.02], [0.01]]))
+    found = nearby([branch], np.array([1e-5]), np.array([50.0]))
+    assert found.near.all() and not found.lines
+
+
 def test_steps_suit_every_output():
     graph = gc.parse("param x[220]\na = sum(sin(x))\nb = 1e-4*sum(x**2) + 5\noutput a b")
     at = {"x": np.linspace(0.5, 1.5, 220)}
