@@ -21,7 +21,7 @@ MOST_BITS = 13_288  # of a number that a user gives: 4 000 digits, Python prints
 def from_user(value: Any, what: str = "the value") -> Any:
     """A number, nested list or array that a user gave, as the algebra holds it."""
     if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim:
-        return _finite(value.copy(), what)  # the user's array is the user's
+        return _finite(value.copy(order="K"), what)  # the user's array is the user's
     if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         if value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
             raise GraphcError(f"{what} has thousands of digits; give a shorter number or a float")

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, NewType
 
 from ..errors import GraphcError
-from ..structure.paths import sweep
+from ..structure.paths import reached, sweep
 from ..structure.reach import ancestors
 from ..structure.rows import GraphRow, Rows, interpret
 from ..structure.structure import CONDITIONAL, Structure
 from ..table.functions import FUNCTIONS, Function, Kink
 from ..table.tensors import Algebra
-from ..table.value import Value
+from ..table.value import COMPARISONS, Value
 from .formulas import Formulas
 from .gates import as_gate
 
@@ -42,6 +42,12 @@ class Template:
     def is_zero(self) -> bool:
         """Whether it is the constant 0."""
         return self.rows.settings(self.root).get("value") == 0
+
+    def slots(self) -> set[int]:
+        """The arguments on which its value depends, but for conditions, which choose."""
+        operands, ops = self.rows.operands, self.rows.ops
+        found = reached([self.root], lambda row: () if ops[row] in COMPARISONS else operands[row])
+        return {int(row) for row in found if row < self.arguments}
 
     def run(self, algebra: Algebra, arguments: Sequence[Any]) -> Any:
         """The value of the root on these arguments."""

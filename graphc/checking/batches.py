@@ -6,9 +6,11 @@ Where an operation cannot take a further axis, the copy has none and serves one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import combinations
+from operator import or_
 from typing import Any
 
 from ..algebra.formulas import Formulas
@@ -20,6 +22,7 @@ from ..structure.rows import GraphRow
 from ..structure.structure import Structure
 from ..table.functions import FUNCTIONS, Function
 from ..table.tensors import OPERATIONS, Operation
+from ..table.value import COMPARISONS
 
 COUNT = "neighbours_"  # the name of the leading axis
 Evaluator = Callable[[dict[GraphRow, Any]], dict[GraphRow, Any]]
@@ -52,6 +55,16 @@ class Batch:
     def told(self) -> tuple[GraphRow, ...]:
         """The rows that tell the branches."""
         return tuple(dict.fromkeys(row for switch in self.switches for row in switch.told))
+
+    @cached_property
+    def bends(self) -> dict[GraphRow, list[bool]]:
+        """For each declared leaf and each switch, whether its margin may move along no line."""
+        bits = {row: 1 << place for place, row in enumerate(self.leaves.values())}
+        bent = bent_rows(self.graph, bits)
+        masks = [reduce(or_, (bent[row] for row in switch.told)) for switch in self.switches]
+        return {
+            leaf: [bool(mask & bits[row]) for mask in masks] for leaf, row in self.leaves.items()
+        }
 
     @cached_property
     def function(self) -> Evaluator | None:
@@ -118,6 +131,36 @@ def batched(graph: Structure, leaves: Sequence[GraphRow], outputs: Sequence[Grap
         tuple(switches),
         together,
     )
+
+
+def bent_rows(graph: Structure, bits: Mapping[GraphRow, int]) -> dict[GraphRow, int]:
+    """For each row, the leaves (as bits) along which it may bend elsewhere than at a kink.
+
+    One element of a leaf moves at a time. A row is on a straight line if no slope on the way
+    depends on what moves, but for conditions.
+    """
+    moving, bent = dict[GraphRow, int](), dict[GraphRow, int]()
+    for row in graph.in_order():
+        op, masks = graph.ops[row], [moving[operand] for operand in graph.operands[row]]
+        moving[row], bent[row] = bits.get(row, 0), 0
+        if op == "stop" or not any(masks):
+            continue
+        moving[row] |= reduce(or_, masks)
+        bent[row] = reduce(or_, (bent[operand] for operand in graph.operands[row]))
+        if op in OPERATIONS and OPERATIONS[op].multilinear:
+            pairs = combinations(masks, 2)  # a product of two that move
+            bent[row] |= reduce(or_, (one & other for one, other in pairs), 0)
+        elif op in OPERATIONS:
+            bent[row] = moving[row]
+        elif op not in COMPARISONS:
+            slopes = rule(op, len(masks), graph.settings(row)).partials
+            chosen = [graph.is_condition(operand) for operand in graph.operands[row]]
+            told = [0 if condition else mask for condition, mask in zip(chosen, masks, strict=True)]
+            told.append(moving[row])  # its own value
+            for mask, slope in zip(told, slopes, strict=False):
+                for slot in slope.slots():
+                    bent[row] |= mask & told[slot]
+    return bent
 
 
 @dataclass(frozen=True)

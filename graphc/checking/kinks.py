@@ -16,6 +16,7 @@ from ..table.functions import FUNCTIONS
 from ..write.formula import formula_text
 from . import digits
 from .neighbourhood import Branch, Neighbourhood
+from .schemes import EPSILON
 
 LONG_LINE = 1_024  # elements of a line that is worth a call
 STRAIGHT = 1e-3  # of a margin: what it may bend by on the way to its kink
@@ -66,7 +67,12 @@ def crossings(branches: Sequence[Branch], steps: Any) -> list[list[Crossing]]:
         here, there = margin[elements], np.abs(margins[stencils, first, columns])
         largest = _largest(margin)
         with np.errstate(all="ignore"):
-            distances = steps[stencils, first] * np.where(here == 0, 0.0, here / (here + there))
+            share = np.where(here == 0, 0.0, here / (here + there))
+            if switch.competing:  # a third may be close behind the new winner: look the other way
+                other = (stencils, steps.shape[1] - 1 - first, columns)
+                lost = here / (margins[other] - here)
+                share = np.where(~differs[other] & (lost > 0), np.minimum(share, lost), share)
+            distances = steps[stencils, first] * share
         parts = (elements, distances, here / largest, own.all(axis=1))
         for stencil, *own_parts in zip(
             stencils.tolist(), *map(np.ndarray.tolist, parts), strict=True
@@ -94,19 +100,20 @@ class Nearby:
     lines: dict[int, list[Crossing]]
 
 
-def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
+def nearby(branches: Sequence[Branch], step: Any, reach: Any, bends: Any) -> Nearby:
     """The kinks within so many steps of each pair.
 
-    The pairs come first; the last neighbour of all is the point itself.
+    The pairs come first; the last neighbour of all is the point itself. bends: for each branch and
+    pair, whether its margin may leave the line through the pair.
     """
     count, widest = len(reach), reach.max(initial=0.0)
     found = Nearby(np.zeros(count, bool), np.zeros(count, bool), {})
     crooked: set[int] = set()
-    for branch in branches:
+    for branch, bending in zip(branches, bends, strict=True):
         competing, every = branch.switch.competing, branch.margin[-1]
-        margin, elements = branch.margin[: 2 * count], np.arange(every.size)
+        margin, elements, bent = branch.margin[: 2 * count], np.arange(every.size), bending.any()
         with np.errstate(all="ignore"):
-            if not competing:  # few elements come near: the rest needs no closer look
+            if not (competing or bent):  # few elements come near: the rest needs no closer look
                 lowest, highest = extremes(margin)
                 farthest = np.maximum(highest - every, every - lowest) * widest
                 elements = np.flatnonzero(~(farthest < np.abs(every)))
@@ -115,7 +122,12 @@ def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
                 margin = margin[:, elements]
             moved = np.abs(margin - every[elements])
             moved = np.fmax(moved[0::2], moved[1::2])
-            near = (moved * reach[:, None] >= np.abs(every[elements])) & (moved > 0)
+            far = moved * reach[:, None]
+            if bent:
+                size = np.abs(margin[0::2]) + np.abs(margin[1::2])
+                bend = np.abs(margin[0::2] + margin[1::2] - 2 * every) - 8 * EPSILON * size
+                far = np.fmax(far, far + np.maximum(bend, 0) / 2 * reach[:, None] ** 2)
+            near = (far >= np.abs(every[elements])) & (moved > 0)
         if competing:
             taken, own = branch.taken(slice(2 * count)), branch.taken(-1)
             near |= (taken[0::2] != own) | (taken[1::2] != own)
@@ -136,7 +148,7 @@ def nearby(branches: Iterable[Branch], step: Any, reach: Any) -> Nearby:
             steps = 2 * here / (below - above)
             bend = np.abs(below + above - 2 * here) * steps**2
             straight = (bend <= STRAIGHT * np.abs(here)) & (np.abs(steps) <= reach[pairs])
-            straight &= here != 0
+            straight &= (here != 0) & ~bending[pairs]
             shares = np.abs(here) / largest
         crooked.update(pairs[~straight].tolist())
         parts = (pairs, elements, steps * step[pairs], shares)

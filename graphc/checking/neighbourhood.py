@@ -29,7 +29,7 @@ from .needs import needed_rows
 
 DIRECT = ("add", "sub", "mul", "div", "neg")
 MOST_BITS = 4_000  # between the exponents of an array whose products are whole numbers
-LARGEST_BATCH = 1 << 19  # elements of the moved leaves that are evaluated at once
+LARGEST_BATCH = 1 << 20  # elements of the moved leaves that are evaluated at once
 LARGEST_GROUP = 512  # elements of leaves that share their evaluations
 
 

@@ -135,13 +135,39 @@ class Quick:
 
     def _central(self) -> None:
         """Three points everywhere, and five where those leave a doubt."""
-        part = self.part
-        places, steps = np.repeat(part.places, 2), np.multiply.outer(self.step, PAIR)
-        self._three(self.court.hood.sample(part.group, places, steps.ravel(), self._narrow()))
+        part, long = self.part, self._long
+        places = np.concatenate([part.places.repeat(2), part.places[long]])
+        steps = np.multiply.outer(self.step, PAIR).ravel(), 2 * self.step[long]
+        self._three(
+            self.court.hood.sample(part.group, places, np.concatenate(steps), self._narrow())
+        )
         asked = (self.doubtful & self.even).any(axis=0) | ~self.apart
         asked[list(self.crossings)] = False
         if self.court.method == "auto" and asked.any():
             self._five(np.flatnonzero(asked))
+
+    @cached_property
+    def _long(self) -> Any:
+        """The places with a longer step: a fourth neighbour tells whether it is too long."""
+        return np.flatnonzero(self._times > 1)
+
+    @cached_property
+    def _bends(self) -> Any:
+        """(switches, runs): whether a margin may leave the line through a pair of neighbours."""
+        batch = self.court.hood.batch(self.part.group.leaves)
+        still = [False] * len(batch.switches)  # of a leaf that nothing needs
+        return np.array([batch.bends.get(run.leaf, still) for run in self.part.runs], bool).T
+
+    def _truncation(self, sample: Sample, values: Any, base: Any, error: Any) -> Any:
+        """(outputs, long): what a longer step misses of the slope, as far as rounding lets see.
+
+        A third difference, of the values at -h, 0, h and 2h, tells the third derivative.
+        """
+        long, count = self._long, 2 * len(self.part.places)
+        beyond = sample.values[count : count + len(long)].T
+        below, above = values[:, long, 0], values[:, long, 1]
+        missed = np.abs(beyond - 3 * above + 3 * base - below) / (6 * self.step[long])
+        return np.maximum(missed - 1.5 * error[:, long], 0.0)
 
     def _three(self, sample: Sample) -> None:
         """Slopes by three points, and what they settle."""
@@ -150,16 +176,17 @@ class Quick:
         base = sample.values[-1][:, None]
         with np.errstate(all="ignore"):
             self.measured, error = three_point(values, step, base)
+            error[:, self._long] += self._truncation(sample, values, base, error)
             close = self.finite & (np.abs(part.claimed - self.measured) <= self.slack + 3 * error)
             fine = error <= self._least
             if self.court.digital:  # a value that does not move may only be too coarse to
                 fine = np.where(part.claimed == 0, self._is_still(values, base, error), fine)
             reach = 2 * STEP * np.maximum(part.scale, 1.0) / step
-        narrow = np.arange(2 * count, len(sample.values) - 1)
+        narrow = np.arange(2 * count + len(self._long), len(sample.values) - 1)
         crossed = kinks.crossed(sample.branches, narrow)
         self.even = self._is_even(sample.values[narrow].T, base, crossed)
         self.bounds = self.slack + 4 * error
-        nearby = kinks.nearby(sample.branches, step, reach)
+        nearby = kinks.nearby(sample.branches, step, reach, self._bends[:, part.numbers])
         self.apart, self.crossings = ~nearby.near, nearby.lines
         self.settled = close & fine & self.even & self.apart
         self.doubtful = close & ~self.settled & (self.slack > 0)
@@ -243,7 +270,9 @@ class Quick:
         move = NARROW * SHORT_STEP * self.part.scale
         move[1::2] *= -1  # claims of one sign must not add up
         change = (here + move) - here
-        return np.array([change, change * (self._times > 1)])
+        longer = np.zeros_like(change)
+        longer[self._long] = change[self._long]
+        return np.array([change, longer])
 
     def _narrow(self) -> Any:
         """For each run its changes, all places at once, twice; then the point."""

@@ -85,6 +85,9 @@ class Rows(Sequence[Row]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (list, Rows)) and self._all == list(other)
 
+    def __add__(self, other: Iterable[Row]) -> list[Row]:
+        return [*self, *other]
+
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
     def __repr__(self) -> str:

@@ -91,18 +91,25 @@ class Floats:
         steps, seen = self._steps(spot, distance), self._seen.get(spot)
         values = self.along(spot, steps) if seen is None else seen[:, spot.output]
         if distance is not None:
-            slope, error = five_point(values, distance / 4, base)
-            return float(slope), float(error), f"central differences within {distance:.0e}"
+            step = self._short(spot, distance)
+            slope, error = five_point(values, step, base)
+            return float(slope), float(error), f"central differences within {4 * step:.0e}"
         widths = np.split(steps[len(NOISY) :], 2)[0]
         near, ahead, behind = np.split(values, (len(NOISY), len(NOISY) + len(widths)))
         noise = max(noise_level(near), EPSILON * abs(base), 1e-320)
         best = extrapolated(ahead, behind, widths, noise)
         return None if best is None else (best.value, best.error, "Ridders' extrapolation")
 
+    @staticmethod
+    def _short(spot: Spot, distance: float) -> float:
+        """The step of five points before a kink: no longer than without one."""
+        usual: float = STEP * spot.scale
+        return min(distance / 4, usual)
+
     def _steps(self, spot: Spot, distance: float | None) -> Any:
         """Where a slope needs values: within the distance to a kink, or for noise and around."""
         if distance is not None:
-            return distance / 4 * STENCIL
+            return self._short(spot, distance) * STENCIL
         widths = ridders_widths(WIDEST * spot.scale)
         return np.concatenate([spot.scale * 1e-9 * NOISY, widths, -widths])
 
