@@ -307,49 +307,52 @@ class Court:
     def _sides(self, spot: Spot) -> tuple[float, float, float] | None:
         """(left slope, right slope, error) at a kink."""
         if self.method != "digits" and (self.cost > CHEAP or not self.digital):
-            return self._float_sides(spot)
+            return _float_sides(self, spot)
         key = spot.leaf, spot.place
         if key not in self._sided:
-            self._sided[key] = self._digital_sides(spot)
+            self._sided[key] = _digital_sides(self, spot)
         slopes = self._sided[key]
         if slopes is None:
             return None
         left, right, error = (float(part[spot.output]) for part in slopes)
         return left, right, error
 
-    def _digital_sides(self, spot: Spot) -> Sides | None:
-        """The one-sided slopes of every output: their neighbours are the same."""
-        precision = SIDED + self.hood.further(spot.scale)
-        shift = context(precision).mpf(2 * FUZZ * self.epsilon) * spot.scale  # not 0 at 5e-324
-        sides, errors = [], np.zeros(len(self.base))
-        for side in (-shift, shift):
-            places = [
-                digits.differences(
-                    *(self.hood, spot.leaf, spot.position, shift * digits.step_of(SIDED)),
-                    *(precision, times * side),
-                )
-                for times in (1, 2, 3)
-            ]
-            if any(place is None for place in places):
-                return None
-            near, middle, far = places
-            sides.append((3 * near - 3 * middle + far).astype(float))  # a parabola, at the kink
-            bend = np.abs((near - 2 * middle + far).astype(float))  # what a line there would miss
-            size = np.abs([place.astype(float) for place in places]).max(axis=0)
-            errors = np.maximum(errors, bend + 1e-25 * size)
-        return sides[0], sides[1], errors
 
-    def _float_sides(self, spot: Spot) -> tuple[float, float, float] | None:
-        step = max(1e-5, 4 * FUZZ * self.epsilon) * spot.scale
-        values = self.floats.along(spot, step * np.array([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]))
-        base = self.base[spot.output]
-        (left, below), (right, above) = (
-            one_sided(values[:3], -step, base),
-            one_sided(values[3:], step, base),
-        )
-        if not np.isfinite(left + right):
+def _digital_sides(court: Court, spot: Spot) -> Sides | None:
+    """The one-sided slopes of every output: their neighbours are the same."""
+    precision = SIDED + court.hood.further(spot.scale)
+    shift = context(precision).mpf(2 * FUZZ * court.epsilon) * spot.scale  # not 0 at 5e-324
+    sides, errors = [], np.zeros(len(court.base))
+    for side in (-shift, shift):
+        places = [
+            digits.differences(
+                *(court.hood, spot.leaf, spot.position, shift * digits.step_of(SIDED)),
+                *(precision, times * side),
+            )
+            for times in (1, 2, 3)
+        ]
+        if any(place is None for place in places):
             return None
-        return float(left), float(right), float(max(below, above))
+        near, middle, far = places
+        sides.append((3 * near - 3 * middle + far).astype(float))  # a parabola, at the kink
+        bend = np.abs((near - 2 * middle + far).astype(float))  # what a line there would miss
+        size = np.abs([place.astype(float) for place in places]).max(axis=0)
+        errors = np.maximum(errors, bend + 1e-25 * size)
+    return sides[0], sides[1], errors
+
+
+def _float_sides(court: Court, spot: Spot) -> tuple[float, float, float] | None:
+    """(left slope, right slope, error) in floats."""
+    step = max(1e-5, 4 * FUZZ * court.epsilon) * spot.scale
+    values = court.floats.along(spot, step * np.array([-1.0, -2.0, -3.0, 1.0, 2.0, 3.0]))
+    base = court.base[spot.output]
+    (left, below), (right, above) = (
+        one_sided(values[:3], -step, base),
+        one_sided(values[3:], step, base),
+    )
+    if not np.isfinite(left + right):
+        return None
+    return float(left), float(right), float(max(below, above))
 
 
 def unmoved(court: Court, group: Group, places: Any, still: Any) -> Any:
