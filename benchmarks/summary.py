@@ -52,7 +52,8 @@ NOTES = """
 - A check (W6) evaluates about 1 100 neighbours of 499 parameters, two or three for each, with the
   margins of all kinks, which takes a third of its time; the rest is the interpreter (the value, so
   that the emitted code has a second opinion) and Python. torch's `fast_mode` measures one random
-  direction.
+  direction. Samples are some calls in a row; a single call right after torch's full `gradcheck`,
+  whose caches `fast_mode` shares, took up to 1.3x of it.
 - A graph of a million nodes that was declared by operators takes 9 bytes for each of its 1.7
   million rows (above 131 072 rows, which are kept in lists), and about 90 for each node that the
   caller holds: a third of CasADi's memory (`python benchmarks/w2_random_dag.py --only memory`).
